@@ -1,0 +1,1 @@
+"""The codemods that come with jaxmigrate, one module each."""

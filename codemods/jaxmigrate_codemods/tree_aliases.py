@@ -1,0 +1,225 @@
+"""Rename tree functions that left the top of the `jax` package.
+
+**Why.** `jax.tree_map` and its siblings (`tree_leaves`, `tree_flatten`, `tree_unflatten`,
+`tree_structure`, `tree_transpose`, `treedef_is_leaf`) went in JAX 0.6.0; `tree_multimap`,
+`tree_all` and `tree_reduce` long before. Code that names them fails with an AttributeError or
+ImportError.
+
+**What it does.** `jax.tree_map` becomes `jax.tree.map` where the project asks for JAX 0.4.25 or
+newer, and `jax.tree_util.tree_map`, which every JAX has, where it admits an older one. Imported
+names are taken from `jax.tree_util` and stay bound to the name they had, so re-exports keep
+working.
+
+**Safety.** Same function, other name. A name that the file itself binds is left alone: a local
+`jax`, a parameter, an own `tree_map`.
+
+**Not touched.** `jax.tree_util.*`, which stays; names in strings and comments; assignments to
+`jax.tree_map`, `getattr(jax, "tree_map")` and names that come from `from jax import *`, which are
+reported.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import libcst as cst
+
+from jaxmigrate.api import (
+    JAX_TREE_SINCE,
+    RETIRED,
+    Action,
+    Codemod,
+    Confidence,
+    Example,
+    Facts,
+    NodeKind,
+    Retired,
+    Site,
+    drop_names,
+    move_names,
+    rename_names,
+    with_imported_names,
+)
+
+_TREE_UTIL = "jax.tree_util"
+
+
+@dataclass(frozen=True, slots=True)
+class Rename:
+    """`base.old` becomes `base.` and this dotted path."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """An import's retired names are taken from `jax.tree_util`, in a statement of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """An import's retired names are left out here: another statement imports them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Receive:
+    """An import of `jax.tree_util` takes in further names, each `(name, bound name)`."""
+
+    names: tuple[tuple[str, str], ...]
+
+
+class TreeAliases(Codemod):
+    """Renames `jax.tree_map` and its siblings."""
+
+    name = "tree-aliases"
+    summary = "Rename jax.tree_map and its siblings, which left the top of jax"
+    needed_from = "0.6.0"
+    mentions = tuple(sorted({name.rpartition(".")[2] for name in RETIRED}))
+    examples = (
+        Example("import jax\njax.tree_map(f, t)\n", "import jax\njax.tree.map(f, t)\n"),
+        Example(
+            "import jax\njax.tree_map(f, t)\n",
+            "import jax\njax.tree_util.tree_map(f, t)\n",
+            target_jax="0.4.20",
+        ),
+        Example(
+            "from jax import jit, tree_map\n",
+            "from jax import jit\nfrom jax.tree_util import tree_map\n",
+        ),
+        Example(
+            "from jax.tree_util import tree_multimap as tmm\n",
+            "from jax.tree_util import tree_map as tmm\n",
+        ),
+        Example("tree_map(f, t)\n", None),
+        Example("def f(jax):\n    return jax.tree_map\n", None),
+    )
+
+    def find(self, module: Facts) -> Iterator[Site]:
+        """Attributes, imports, and what can only be reported."""
+        yield from self._attributes(module)
+        yield from self._imports(module)
+        for use in module.star_uses(RETIRED):
+            yield _report(module, use.node, f"{_gone(use.name)}; it comes from an import *")
+        for node, name in _by_string(module):
+            yield _report(module, node, f"{_gone(name)}; it is looked up by a string")
+
+    def rewrite(self, site: Site, node: cst.CSTNode) -> cst.BaseExpression | list[cst.ImportFrom]:
+        """The new spelling of an attribute or an import."""
+        if isinstance(site.plan, Rename):
+            assert isinstance(node, cst.Attribute)
+            return _attribute(node, site.plan.path.split("."))
+        assert isinstance(node, cst.ImportFrom)
+        if isinstance(site.plan, Receive):
+            return [with_imported_names(node, site.plan.names)]
+        module = cst.Module([]).code_for_node(node.module) if node.module else ""
+        if isinstance(site.plan, Drop):
+            return drop_names(node, _moves(module))
+        if module == _TREE_UTIL:
+            return [rename_names(node, _moves(module))]
+        return move_names(node, _TREE_UTIL, _moves(module))
+
+    def _attributes(self, module: Facts) -> Iterator[Site]:
+        for use in module.uses(RETIRED):
+            reason = _gone(use.name)
+            if not isinstance(use.node.ctx, ast.Load):
+                yield _report(module, use.node, f"{reason}; this assigns to it")
+            elif module.inside_fstring(use.node) and not module.is_exact(use.node):
+                yield _held(module, use.node, f"{reason}; it stands in an f-string")
+            else:
+                path = _new_path(use.name, RETIRED[use.name], module)
+                yield _edit(module, use.node, reason, Rename(path))
+
+    def _imports(self, module: Facts) -> Iterator[Site]:
+        receivers: dict[ast.ImportFrom, list[tuple[str, str]]] = {}
+        for source in ("jax", _TREE_UTIL):
+            for statement in module.imports(source):
+                moved = _moved(statement, source)
+                if not moved:
+                    continue
+                receiver = _receiver(statement, module) if source == "jax" else None
+                if receiver is not None:
+                    receivers.setdefault(receiver, []).extend(moved)
+                reason = _gone(*(f"{source}.{a.name}" for a in statement.names))
+                plan = Move() if receiver is None else Drop()
+                yield _edit(module, statement, reason, plan)
+        for receiver, names in receivers.items():
+            if not _moved(receiver, _TREE_UTIL):
+                yield _edit(
+                    module, receiver, "takes in what jax no longer exports", Receive(tuple(names))
+                )
+
+
+def _new_path(name: str, retired: Retired, module: Facts) -> str:
+    if name.startswith(f"{_TREE_UTIL}."):
+        return retired.tree_util
+    if retired.tree is not None and module.target_has(JAX_TREE_SINCE):
+        return f"tree.{retired.tree}"
+    return f"tree_util.{retired.tree_util}"
+
+
+def _attribute(node: cst.Attribute, path: list[str]) -> cst.Attribute:
+    """`base.old` with `path` in the place of `old`; what stands around the last dot stays there."""
+    value = node.value
+    for part in path[:-1]:
+        value = cst.Attribute(value, cst.Name(part))
+    return node.with_changes(value=value, attr=cst.Name(path[-1]))
+
+
+def _moves(module: str) -> Callable[[str], str | None]:
+    def renamed(name: str) -> str | None:
+        retired = RETIRED.get(f"{module}.{name}")
+        return None if retired is None else retired.tree_util
+
+    return renamed
+
+
+def _moved(statement: ast.ImportFrom, source: str) -> list[tuple[str, str]]:
+    moves = _moves(source)
+    found = [(moves(alias.name), alias.asname or alias.name) for alias in statement.names]
+    return [(name, bound) for name, bound in found if name is not None]
+
+
+def _receiver(statement: ast.ImportFrom, module: Facts) -> ast.ImportFrom | None:
+    """The import of `jax.tree_util` beside this one that can take its names, if there is one.
+
+    Both must stand in one run of imports; a statement that would vanish must not carry a comment,
+    nor be the only one of its block or line.
+    """
+    for neighbour in module.imports_beside(statement):
+        if neighbour.module == _TREE_UTIL and not _moved(neighbour, _TREE_UTIL):
+            vanishes = len(_moved(statement, "jax")) == len(statement.names)
+            if not vanishes or module.stands_alone(statement):
+                return neighbour
+    return None
+
+
+def _by_string(module: Facts) -> Iterator[tuple[ast.Call, str]]:
+    for node, scope in module.calls_of({"builtins.getattr", "builtins.hasattr"}):
+        if len(node.args) < 2 or not isinstance(node.args[1], ast.Constant):
+            continue
+        owner = module.project.name_of(node.args[0], scope, module.module)
+        name = f"{owner}.{node.args[1].value!s}"
+        if name in RETIRED:
+            yield node, name
+
+
+def _gone(*names: str) -> str:
+    gone = [
+        f"{name} was removed in JAX {RETIRED[name].removed}" for name in names if name in RETIRED
+    ]
+    return ", ".join(gone)
+
+
+def _edit(module: Facts, node: ast.AST, reason: str, plan: object) -> Site:
+    kind = NodeKind.STATEMENT if isinstance(node, ast.stmt) else NodeKind.EXPRESSION
+    return Site(module.span(node), Action.EDIT, Confidence.PROVEN, reason, plan=plan, kind=kind)
+
+
+def _held(module: Facts, node: ast.AST, reason: str) -> Site:
+    return Site(module.span(node), Action.HOLD, Confidence.PROVEN, reason)
+
+
+def _report(module: Facts, node: ast.AST, reason: str) -> Site:
+    return Site(module.span(node), Action.REPORT, Confidence.PROVEN, reason)

@@ -1,0 +1,180 @@
+"""What a codemod may ask about one module, with the whole project behind it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from packaging.version import Version
+
+from jaxmigrate.analysis.calls import TreeCall, tree_calls
+from jaxmigrate.analysis.guards import Plan, plan_guard
+from jaxmigrate.analysis.on_none import Place
+from jaxmigrate.analysis.project import External, Module, Project
+from jaxmigrate.analysis.scopes import Scope
+from jaxmigrate.analysis.verdicts import Verdict, judge
+from jaxmigrate.lines import LineIndex
+from jaxmigrate.model import Evidence, Span
+
+_POSITIONED: Final = (ast.expr, ast.stmt, ast.alias)
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A place that names something outside the project: an attribute (`jax.tree_map`) or a bare name."""
+
+    node: ast.Attribute | ast.Name
+    name: str
+
+
+class Facts:
+    """The facts of one module.
+
+    `text` is its source without byte order mark, `tree` its syntax tree, `target` the lowest JAX that
+    the result must run on. Nothing here changes anything.
+    """
+
+    def __init__(self, module: Module, text: str, project: Project, target: Version) -> None:
+        self.module = module
+        self.tree = module.tree
+        self.path = module.path
+        self.text = text
+        self.project = project
+        self.target = target
+        self.lines = LineIndex(text)
+
+    def span(self, node: ast.AST) -> Span:
+        """Where a node of this module stands. Raises ValueError for a node without a position."""
+        if not isinstance(node, _POSITIONED) or node.end_lineno is None:
+            raise ValueError(f"{type(node).__name__} has no position")
+        assert node.end_col_offset is not None
+        return Span(
+            self.lines.offset(node.lineno, node.col_offset),
+            self.lines.offset(node.end_lineno, node.end_col_offset),
+        )
+
+    def source(self, node: ast.AST) -> str:
+        """The source text of a node of this module."""
+        span = self.span(node)
+        return self.text[span.start : span.end]
+
+    def evidence(self, node: ast.AST, note: str) -> Evidence:
+        """A piece of evidence that stands at `node` in this file."""
+        return Evidence(self.path, getattr(node, "lineno", 1), note)
+
+    def place(self, scope: Scope) -> Place:
+        """The place to resolve names from, for code in `scope`."""
+        return Place(scope, self.module, self.project)
+
+    def target_has(self, version: str) -> bool:
+        """Whether every JAX that the result must run on is at least `version`."""
+        return self.target >= Version(version)
+
+    def uses(self, names: Collection[str]) -> Iterator[Use]:
+        """Every attribute that stands for one of the dotted `names`, and spells it.
+
+        Names that an import statement binds are not here; see `imports`.
+        """
+        last = {name.rpartition(".")[2] for name in names}
+        for node, scope in self.module.scopes.attributes:
+            if node.attr not in last:
+                continue
+            name = self.project.name_of(node, scope, self.module)
+            if name is not None and name in names and self._is_spelled(node, scope):
+                yield Use(node, name)
+
+    def calls_of(self, names: Collection[str]) -> Iterator[tuple[ast.Call, Scope]]:
+        """Every call of one of the dotted `names` by a bare name, with its scope."""
+        last = {name.rpartition(".")[2] for name in names}
+        for node, scope in self.module.scopes.calls:
+            if isinstance(node.func, ast.Name) and node.func.id in last:
+                if self.project.name_of(node.func, scope, self.module) in names:
+                    yield node, scope
+
+    def star_uses(self, names: Collection[str]) -> Iterator[Use]:
+        """Every bare name that stands for one of `names` because of an `import *`."""
+        for node, scope in self.module.scopes.names:
+            if scope.owner(node.id) is not None or not self.module.scopes.module.star_imports:
+                continue
+            for entity in self.project.lookup(node.id, scope, self.module):
+                if isinstance(entity, External) and entity.name in names:
+                    yield Use(node, entity.name)
+
+    def imports(self, module: str) -> Iterator[ast.ImportFrom]:
+        """Every `from module import …` statement."""
+        for statement, _ in self.module.scopes.from_imports:
+            if statement.level == 0 and statement.module == module:
+                yield statement
+
+    def imports_beside(self, statement: ast.ImportFrom) -> Iterator[ast.ImportFrom]:
+        """The absolute `from` imports in the same run of import statements as `statement`."""
+        block = self._block(statement)
+        here = block.index(statement)
+        for step in (-1, 1):
+            place = here + step
+            while 0 <= place < len(block) and isinstance(block[place], ast.Import | ast.ImportFrom):
+                neighbour = block[place]
+                if isinstance(neighbour, ast.ImportFrom) and neighbour.level == 0:
+                    yield neighbour
+                place += step
+
+    def stands_alone(self, statement: ast.stmt) -> bool:
+        """Whether a statement can go with its lines: nothing else is on them, its block has others."""
+        span = self.span(statement)
+        first, _ = self.lines.position(span.start)
+        last, _ = self.lines.position(span.end)
+        if last == self.lines.line_count:
+            return False
+        before = self.text[self.lines.line_start(first) : span.start]
+        behind = self.lines.line_text(last)[span.end - self.lines.line_start(last) :]
+        bare = not before.strip() and not behind.strip() and "#" not in self.source(statement)
+        return bare and len(self._block(statement)) > 1
+
+    def _block(self, statement: ast.stmt) -> list[ast.stmt]:
+        parent = self.module.scopes.parents[statement]
+        for name in ("body", "orelse", "finalbody", "handlers"):
+            block = getattr(parent, name, None)
+            if isinstance(block, list) and statement in block:
+                return block
+        raise ValueError("the statement is in no block")
+
+    @cached_property
+    def tree_calls(self) -> Sequence[TreeCall]:
+        """Every tree-map call of the module, in source order."""
+        return tuple(tree_calls(self.module, self.project))
+
+    def plan_guard(self, call: TreeCall) -> Plan:
+        """How a tree-map call of this module is guarded against None prefixes."""
+        return plan_guard(call, self.place(call.scope), self._text_with)
+
+    def judge(self, call: TreeCall) -> Verdict:
+        """How likely it is that the first tree of a call holds a None, and what says so."""
+        return judge(call, self.place(call.scope))
+
+    def inside_fstring(self, node: ast.AST) -> bool:
+        """Whether a node stands in an f-string, where positions are not exact before Python 3.12."""
+        return any(isinstance(outer, ast.JoinedStr) for outer in self.module.scopes.enclosing(node))
+
+    def is_exact(self, node: ast.expr) -> bool:
+        """Whether the text at a node's position is the node; it is, but for some f-strings."""
+        try:
+            again = ast.parse(f"({self.source(node)})", mode="eval").body
+        except (SyntaxError, ValueError):
+            return False
+        return ast.dump(again) == ast.dump(node)
+
+    def _is_spelled(self, node: ast.Attribute, scope: Scope) -> bool:
+        """Whether the old name stands here itself, and is not reached through a project's own alias."""
+        owners = self.project.resolve(node.value, scope, self.module)
+        return all(isinstance(owner, External) for owner in owners)
+
+    def _text_with(self, expr: ast.expr, parts: Sequence[ast.expr], new: str) -> str:
+        whole = self.span(expr)
+        text, end = "", whole.start
+        for part in sorted(self.span(part) for part in parts):
+            text += self.text[end : part.start] + new
+            end = part.end
+        return text + self.text[end : whole.end]

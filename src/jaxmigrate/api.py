@@ -1,0 +1,43 @@
+"""All that a codemod may import: facts, sites, and helpers that build LibCST nodes."""
+
+from jaxmigrate.analysis.calls import TreeCall
+from jaxmigrate.analysis.facts import Facts, Use
+from jaxmigrate.analysis.guards import Guard, Refused, Unneeded
+from jaxmigrate.analysis.jaxnames import JAX_TREE_SINCE, RETIRED, TREE_MAPS, Retired
+from jaxmigrate.analysis.verdicts import Verdict
+from jaxmigrate.codemod import Codemod, Example, NodeKind, Site
+from jaxmigrate.model import Action, Confidence, Evidence, Span
+from jaxmigrate.rewriting.guard import guard_call
+from jaxmigrate.rewriting.imports import (
+    drop_names,
+    move_names,
+    rename_names,
+    with_imported_names,
+)
+
+__all__ = [
+    "JAX_TREE_SINCE",
+    "RETIRED",
+    "TREE_MAPS",
+    "Action",
+    "Codemod",
+    "Confidence",
+    "Evidence",
+    "Example",
+    "Facts",
+    "Guard",
+    "NodeKind",
+    "Refused",
+    "Retired",
+    "Site",
+    "Span",
+    "TreeCall",
+    "Unneeded",
+    "Use",
+    "Verdict",
+    "drop_names",
+    "guard_call",
+    "move_names",
+    "rename_names",
+    "with_imported_names",
+]

@@ -1,0 +1,113 @@
+"""The closing lines: what the run came to, and what to do next."""
+
+from __future__ import annotations
+
+import enum
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from jaxmigrate.model import Action, Confidence, RunResult
+from jaxmigrate.output.tally import Tally, acted, tally
+from jaxmigrate.output.visible import words
+
+
+class Mode(enum.Enum):
+    """What was done with the result of a run."""
+
+    DRY_RUN = "dry run"
+    CHECK = "check"
+    WRITTEN = "written"
+    PATCHED = "patched"
+    PATCHED_DIR = "patched, one patch a file"
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """How a run is shown.
+
+    `verbosity` is -1 for quiet, 1 for verbose. `threshold` is the confidence from which sites were
+    edited. `patch` names the patch file, or the directory, for the modes that wrote one. `prefix`
+    is the folder from the top of the repository to the root of the run, for the headers of diffs.
+    """
+
+    mode: Mode = Mode.DRY_RUN
+    verbosity: int = 0
+    threshold: Confidence = Confidence.LIKELY
+    patch: str | None = None
+    prefix: str = ""
+
+
+def closing_lines(run: RunResult, view: View) -> tuple[str, ...]:
+    """The summary sentence, then a line for each thing to do next; quiet has the sentence only."""
+    counts = tally(run)
+    sentence = words(_sentence(counts, view.mode))
+    if view.verbosity < 0:
+        return (sentence,)
+    return (sentence, *_next_steps(counts, view), *_held_hint(run, view.threshold))
+
+
+def _sentence(counts: Tally, mode: Mode) -> str:
+    if not counts.files:
+        return "No files to migrate were found."
+    clauses = [_main_clause(counts, mode), _sites_clause(counts), _failed_clause(counts)]
+    return "; ".join(clause for clause in clauses if clause) + "."
+
+
+def _main_clause(counts: Tally, mode: Mode) -> str:
+    if counts.changed:
+        verb = "changed" if mode is Mode.WRITTEN else "would change"
+        share = f"{counts.changed} of " if counts.files > 1 else ""
+        edited = ", ".join(_edits(counts.edited))
+        return f"{share}{_count(counts.files, 'file')} {verb}" + (f": {edited}" if edited else "")
+    sound = counts.files - counts.failed
+    return f"Nothing to edit in {_count(sound, 'file')}" if sound else ""
+
+
+def _edits(edited: Mapping[str, int]) -> Iterator[str]:
+    return (f"{codemod} {_count(number, 'edit')}" for codemod, number in edited.items())
+
+
+def _sites_clause(counts: Tally) -> str:
+    held, reported = sum(counts.held.values()), sum(counts.reported.values())
+    parts = [(held, "held"), (reported, "reported")]
+    return ", ".join(f"{number} {word}" for number, word in parts if number)
+
+
+def _failed_clause(counts: Tally) -> str:
+    return f"{_count(counts.failed, 'file')} failed" if counts.failed else ""
+
+
+def _next_steps(counts: Tally, view: View) -> Iterator[str]:
+    if not counts.changed:
+        return
+    match view.mode:
+        case Mode.DRY_RUN:
+            yield ("Nothing was written. Apply with --write, or save a patch with --patch FILE.")
+        case Mode.CHECK:
+            yield "Nothing was written. Apply with --write."
+        case Mode.WRITTEN:
+            yield "Review with git diff."
+        case Mode.PATCHED:
+            yield f"The patch is saved. Apply with: git apply {_argument(view.patch)}"
+        case Mode.PATCHED_DIR:
+            place = _argument(view.patch)
+            yield f"The patches are saved in {place}, one a file. Apply each with git apply."
+
+
+def _held_hint(run: RunResult, threshold: Confidence) -> Iterator[str]:
+    """How to edit the sites that were held for want of confidence."""
+    unsure = [site.confidence for _, site in acted(run, Action.HOLD) if site.confidence < threshold]
+    if unsure:
+        labels = " or ".join(level.label for level in sorted(set(unsure), reverse=True))
+        sites = f"{_count(len(unsure), 'held site')} {'is' if len(unsure) == 1 else 'are'}"
+        them = "it" if len(unsure) == 1 else "them"
+        yield f"{sites} only {labels}: --confidence {min(unsure).label} edits {them} too."
+
+
+def _argument(path: str | None) -> str:
+    return words(shlex.quote(path or ""))
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

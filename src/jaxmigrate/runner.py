@@ -1,0 +1,208 @@
+"""A whole run: find the files, read them, put each through the codemods. Writes nothing."""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from packaging.version import Version
+
+from jaxmigrate.analysis.aliases import alias_names
+from jaxmigrate.analysis.project import Project
+from jaxmigrate.errors import SourceError
+from jaxmigrate.model import Confidence, Failure, FailureKind, FileResult, RunResult
+from jaxmigrate.pipeline import Settings, migrate_file, parse_tree
+from jaxmigrate.pool import WorkerDied, over_processes
+from jaxmigrate.registry import choose
+from jaxmigrate.sources.discover import FoundFile, discover
+from jaxmigrate.sources.read import read
+from jaxmigrate.sources.text import SourceFile, decode
+
+IN_PROCESS_BELOW: Final = 4_000_000
+"""Bytes of candidate files below which starting workers costs more than it saves; see benchmarks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a run is asked for.
+
+    `paths` are relative to `root` or absolute, `select`, `ignore` name codemods, `exclude` are
+    patterns as in .gitignore, `jobs` counts processes (0: one a core).
+    """
+
+    paths: tuple[Path, ...]
+    root: Path
+    target: Version
+    confidence: Confidence = Confidence.LIKELY
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    jobs: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    """What every worker process needs to know."""
+
+    files: tuple[FoundFile, ...]
+    aliases: frozenset[str]
+    select: tuple[str, ...]
+    ignore: tuple[str, ...]
+    confidence: Confidence
+    target: str
+
+
+@dataclass(slots=True)
+class _Collected:
+    """The files as read: those that may hold a site, results of the others."""
+
+    candidates: list[SourceFile] = field(default_factory=list)
+    results: list[FileResult] = field(default_factory=list)
+    aliases: set[str] = field(default_factory=set)
+    texts: dict[str, str] = field(default_factory=dict)
+
+
+def run(
+    request: Request, progress: Callable[[int, int], None] = lambda done, of: None
+) -> RunResult:
+    """Everything that is to happen to the files, in order of path.
+
+    `progress` is told how many candidate files are done, and of how many. Raises UsageError for names
+    and patterns that do not exist or are malformed.
+    """
+    codemods = choose(request.select, request.ignore)
+    settings = Settings(codemods, request.confidence, request.target)
+    found = discover(request.paths, request.exclude, request.root)
+    with _no_warnings():
+        collected = _collect(found.files, settings)
+        results = [*collected.results, *(_failure(path, why) for path, why in found.problems)]
+        migrated = _migrated(collected, found.files, request, settings)
+        for done, result in enumerate(migrated, start=1):
+            results.append(result)
+            progress(done, len(collected.candidates))
+    return RunResult(str(request.target), tuple(sorted(results, key=lambda r: r.path)))
+
+
+def run_on_text(data: bytes, name: str, request: Request) -> RunResult:
+    """What a run makes of one file called `name` that holds `data`; the disk is not looked at."""
+    settings = Settings(choose(request.select, request.ignore), request.confidence, request.target)
+    try:
+        source = decode(data, name, Path(name))
+    except SourceError as error:
+        return RunResult(str(request.target), (_failure(name, str(error), data),))
+    project = Project([name], {name: source.text}.get, alias_names(source.text))
+    with _no_warnings():
+        return RunResult(str(request.target), (migrate_file(source, project, settings),))
+
+
+@contextmanager
+def _no_warnings() -> Iterator[None]:
+    """Parsing warns of odd escapes in the files that are read; those are not ours to tell."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _collect(files: Iterable[FoundFile], settings: Settings) -> _Collected:
+    """Read every file; what mentions nothing that a codemod needs is only parsed."""
+    collected = _Collected()
+    rest: list[SourceFile] = []
+    mentions = _pattern({word for c in settings.codemods for word in c.mentions})
+    for found in files:
+        try:
+            source = read(found)
+        except SourceError as error:
+            collected.results.append(_failure(found.path, str(error)))
+            continue
+        collected.texts[source.path] = source.text
+        if mentions.search(source.text):
+            collected.candidates.append(source)
+            collected.aliases |= alias_names(source.text)
+        else:
+            rest.append(source)
+    _add_users_of_aliases(collected, rest)
+    collected.results.extend(_only_parsed(source) for source in rest)
+    return collected
+
+
+def _add_users_of_aliases(collected: _Collected, rest: list[SourceFile]) -> None:
+    """Move the files that mention an alias of a tree map from `rest` to the candidates."""
+    if not collected.aliases:
+        return
+    mentions = _pattern(collected.aliases)
+    users = [source for source in rest if mentions.search(source.text)]
+    collected.candidates.extend(users)
+    rest[:] = [source for source in rest if source not in users]
+
+
+def _pattern(words: Iterable[str]) -> re.Pattern[str]:
+    return re.compile("|".join(re.escape(word) for word in sorted(words)))
+
+
+def _only_parsed(source: SourceFile) -> FileResult:
+    try:
+        parse_tree(source.path, source.text)
+    except SourceError as error:
+        return _failure(source.path, str(error), source.data)
+    return FileResult(source.path, source.data, source.data, source.encoding)
+
+
+def _failure(
+    path: str, why: str, data: bytes = b"", kind: FailureKind = FailureKind.SOURCE
+) -> FileResult:
+    return FileResult(path, data, data, failure=Failure(kind, why))
+
+
+def _migrated(
+    collected: _Collected, files: Sequence[FoundFile], request: Request, settings: Settings
+) -> Iterator[FileResult]:
+    jobs = request.jobs or os.cpu_count() or 1
+    size = sum(len(source.data) for source in collected.candidates)
+    if jobs == 1 or len(collected.candidates) < 2 or (not request.jobs and size < IN_PROCESS_BELOW):
+        yield from _in_process(collected, settings)
+        return
+    shared = _Shared(
+        tuple(files),
+        frozenset(collected.aliases),
+        request.select,
+        request.ignore,
+        request.confidence,
+        str(request.target),
+    )
+    for source, result in over_processes(_worker, shared, collected.candidates, jobs):
+        if isinstance(result, WorkerDied):
+            why = f"the worker process {result.how}"
+            yield _failure(source.path, why, source.data, FailureKind.CODEMOD)
+        else:
+            yield result
+
+
+def _in_process(collected: _Collected, settings: Settings) -> Iterator[FileResult]:
+    texts = collected.texts
+    project = Project(texts, texts.get, collected.aliases)
+    for source in collected.candidates:
+        yield migrate_file(source, project, settings)
+
+
+def _worker(shared: _Shared) -> Callable[[SourceFile], FileResult]:
+    """In a worker process: what migrates one file, reading the project's other files as needed."""
+    warnings.simplefilter("ignore")
+    found = {file.path: file for file in shared.files}
+    settings = Settings(
+        choose(shared.select, shared.ignore), shared.confidence, Version(shared.target)
+    )
+
+    def load(path: str) -> str | None:
+        try:
+            return read(found[path]).text
+        except SourceError:
+            return None
+
+    project = Project(found, load, shared.aliases)
+    return lambda source: migrate_file(source, project, settings)
