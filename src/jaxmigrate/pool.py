@@ -6,6 +6,7 @@ import multiprocessing
 import signal
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -82,10 +83,8 @@ def _feed(worker: _Running[TaskT], waiting: deque[TaskT]) -> None:
     worker.task = None
     if waiting and not worker.connection.closed:
         worker.task = waiting.popleft()
-        try:
+        with suppress(OSError):  # if it died before its first task, the next read says so
             worker.connection.send(worker.task)
-        except OSError:
-            pass  # it died before its first task: the next read says so
 
 
 def _answer(worker: _Running[TaskT]) -> Any:

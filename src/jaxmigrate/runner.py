@@ -69,7 +69,7 @@ class _Collected:
 
 
 def run(
-    request: Request, progress: Callable[[int, int], None] = lambda done, of: None
+    request: Request, progress: Callable[[int, int], None] = lambda _done, _of: None
 ) -> RunResult:
     """Everything that is to happen to the files, in order of path.
 

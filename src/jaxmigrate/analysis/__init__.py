@@ -1,1 +1,1 @@
-"""Facts about Python source, from `ast` alone: what a name means, which calls map trees, what a tree may hold."""
+"""Facts about Python source, from `ast` alone: names, tree-map calls, what a tree may hold."""

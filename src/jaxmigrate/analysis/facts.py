@@ -90,9 +90,10 @@ class Facts:
         """Every call of one of the dotted `names` by a bare name, with its scope."""
         last = {name.rpartition(".")[2] for name in names}
         for node, scope in self.module.scopes.calls:
-            if isinstance(node.func, ast.Name) and node.func.id in last:
-                if self.project.name_of(node.func, scope, self.module) in names:
-                    yield node, scope
+            if not isinstance(node.func, ast.Name) or node.func.id not in last:
+                continue
+            if self.project.name_of(node.func, scope, self.module) in names:
+                yield node, scope
 
     def star_uses(self, names: Collection[str]) -> Iterator[Use]:
         """Every bare name that stands for one of `names` because of an `import *`."""

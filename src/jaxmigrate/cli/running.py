@@ -129,7 +129,7 @@ def _request(options: Options, paths: tuple[Path, ...]) -> Request:
 
 def _common_folder(paths: Iterable[Path], root: Path) -> Path:
     """The folder that all paths lie in, where the project's metadata is looked for first."""
-    absolute = [Path(os.path.abspath(root / path)) for path in paths]
+    absolute = [(root / path).resolve() for path in paths]
     folders = [path if path.is_dir() else path.parent for path in absolute]
     return Path(os.path.commonpath(folders))
 
