@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -29,10 +30,12 @@ from jaxmigrate.model import (
     Span,
 )
 from jaxmigrate.rewriting import gates
+from jaxmigrate.rewriting.layout import layout
 from jaxmigrate.rewriting.nodes import Unparsable
 from jaxmigrate.rewriting.offsets import OffsetMap
 from jaxmigrate.rewriting.splice import Edit, rewrite, splice
 from jaxmigrate.sources.skips import Skip, skips
+from jaxmigrate.sources.style import Style, style_of
 from jaxmigrate.sources.text import SourceFile, decode, encode
 
 SKIP_COMMENT: Final = "skip-comment"
@@ -151,6 +154,11 @@ class _Migration:
         self.skipping = _Skipping(skips(source.text))
         self.reports: list[SiteReport] = []
 
+    @cached_property
+    def style(self) -> Style:
+        """How the file is laid out."""
+        return style_of(self.source.text, self.source.real_path)
+
     def result(self) -> FileResult:
         """The file after all codemods, checked."""
         module = self.project.module(self.source.path)
@@ -189,10 +197,18 @@ class _Migration:
     def _next(self, stage: _Stage, edits: list[Edit]) -> _Stage:
         text = stage.facts.text
         new_text = splice(text, Span(0, len(text)), edits)
-        module = module_of(self.source.path, gates.check_syntax(new_text, self.source.path))
-        gates.check_only_edited(stage.facts.tree, module.tree, edits, text, new_text)
+        tree = gates.check_syntax(new_text, self.source.path)
+        gates.check_only_edited(stage.facts.tree, tree, edits, text, new_text)
+        to_original = stage.to_original.after(edits)
+        moves = layout(text, stage.facts.tree, new_text, edits, self.style)
+        if moves:
+            new_text = splice(new_text, Span(0, len(new_text)), moves)
+            laid_out = gates.check_syntax(new_text, self.source.path)
+            gates.check_same(tree, laid_out)
+            tree, to_original = laid_out, to_original.after(moves)
+        module = module_of(self.source.path, tree)
         facts = Facts(module, new_text, self.project, self.settings.target)
-        return _Stage(facts, stage.to_original.after(edits))
+        return _Stage(facts, to_original)
 
     def _sites(self, codemod: Codemod, stage: _Stage) -> Iterator[Site]:
         """The sites that are not skipped, those that are not sure enough held."""

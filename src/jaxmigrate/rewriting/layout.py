@@ -1,0 +1,135 @@
+"""Lays out what was rewritten: as ruff or black would where the code kept to them, else as the file does.
+
+It sees a spliced text and gives further edits, white space and brackets only; that nothing else changes
+is checked by a gate.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from jaxmigrate.lines import LineIndex
+from jaxmigrate.model import Span
+from jaxmigrate.rewriting.calls import fitted_call
+from jaxmigrate.rewriting.formatter import Lines, formatted
+from jaxmigrate.rewriting.splice import Edit
+from jaxmigrate.sources.style import Style
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Edits of one statement: the span they cover in the old text and in the new one."""
+
+    old: Span
+    new: Span
+
+
+def layout(
+    old_text: str, old_tree: ast.Module, new_text: str, edits: Sequence[Edit], style: Style
+) -> list[Edit]:
+    """Edits of `new_text` that lay out its statements with lines longer than the style allows.
+
+    `edits`, in order, turned `old_text`, whose tree is `old_tree`, into `new_text`.
+    """
+    old_lines, new_lines = LineIndex(old_text), LineIndex(new_text)
+    found: list[Edit] = []
+    for place in _by_statement(old_tree, edits, old_lines):
+        if not _is_long(place.new, new_lines, style.width):
+            continue
+        edit = _formatted(old_text, new_text, place, old_lines, new_lines, style)
+        edit = edit or _fitted(new_text, place, old_lines, new_lines, style)
+        if edit is not None:
+            found.append(edit)
+    return found
+
+
+def _by_statement(
+    tree: ast.Module, edits: Sequence[Edit], lines: LineIndex
+) -> Iterator[_Place]:
+    shift = 0
+    starts = sorted(_statement_starts(tree, lines))
+    groups: dict[int, _Place] = {}
+    for edit in edits:
+        start = edit.span.start + shift
+        new = Span(start, start + len(edit.text))
+        shift += len(edit.text) - (edit.span.end - edit.span.start)
+        statement = max((s for s in starts if s <= edit.span.start), default=0)
+        before = groups.get(statement)
+        if before is None:
+            groups[statement] = _Place(edit.span, new)
+        else:
+            groups[statement] = _Place(
+                Span(before.old.start, edit.span.end), Span(before.new.start, new.end)
+            )
+    yield from groups.values()
+
+
+def _statement_starts(tree: ast.Module, lines: LineIndex) -> Iterator[int]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.stmt):
+            first = min([node, *getattr(node, "decorator_list", ())], key=lambda n: n.lineno)
+            yield lines.offset(first.lineno, first.col_offset)
+
+
+def _is_long(span: Span, lines: LineIndex, width: int) -> bool:
+    first, _ = lines.position(span.start)
+    last, _ = lines.position(span.end)
+    return any(len(lines.line_text(n).expandtabs(4)) > width for n in range(first, last + 1))
+
+
+def _formatted(
+    old_text: str,
+    new_text: str,
+    place: _Place,
+    old_lines: LineIndex,
+    new_lines: LineIndex,
+    style: Style,
+) -> Edit | None:
+    """What the formatter makes of the place, if the old statement was as the formatter has it."""
+    if formatted(old_text, _lines(place.old, old_lines), style) != old_text:
+        return None
+    after = formatted(new_text, _lines(place.new, new_lines), style)
+    return _difference(new_text, after) if after is not None else None
+
+
+def _lines(span: Span, lines: LineIndex) -> Lines:
+    return Lines(*lines.position(span.start), *lines.position(span.end))
+
+
+def _difference(before: str, after: str) -> Edit | None:
+    """The one edit that turns `before` into `after`."""
+    if before == after:
+        return None
+    limit = min(len(before), len(after))
+    start = next((i for i in range(limit) if before[i] != after[i]), limit)
+    rest = limit - start
+    back = next((i for i in range(rest) if before[-1 - i] != after[-1 - i]), rest)
+    return Edit(Span(start, len(before) - back), after[start : len(after) - back])
+
+
+def _fitted(
+    text: str, place: _Place, old_lines: LineIndex, new_lines: LineIndex, style: Style
+) -> Edit | None:
+    """The rewritten call laid out by itself, in the file's own manner."""
+    first, column = new_lines.position(place.new.start)
+    last, _ = new_lines.position(place.new.end)
+    line = new_lines.line_text(first)
+    last_line = new_lines.line_start(last) + len(new_lines.line_text(last))
+    source = text[place.new.start : place.new.end]
+    new = fitted_call(
+        source,
+        column=column - 1,
+        indent=line[: len(line) - len(line.lstrip())],
+        tail=last_line - place.new.end,
+        width=max(style.width, _longest(place.old, old_lines)),
+        style=style,
+    )
+    return None if new is None or new == source else Edit(place.new, new)
+
+
+def _longest(span: Span, lines: LineIndex) -> int:
+    first, _ = lines.position(span.start)
+    last, _ = lines.position(span.end)
+    return max(len(lines.line_text(number)) for number in range(first, last + 1))
