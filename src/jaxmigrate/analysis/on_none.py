@@ -296,11 +296,8 @@ def _entity_accepts_none(entity: Entity, place: Place) -> bool | None:
     if isinstance(entity, External):
         return _external_accepts_none(entity.name)
     if isinstance(entity, Definition) and isinstance(entity.node, ast.ClassDef):
-        plain = not entity.node.keywords and all(
-            _is_ordinary_base(base, place.at(entity.scope, entity.module))
-            for base in entity.node.bases
-        )
-        return False if plain else None
+        home = place.at(entity.scope, entity.module)
+        return False if _is_ordinary(entity.node, home) else None
     if isinstance(entity, Value):
         run = _Run(place.at(entity.scope, entity.module), {}, 0)
         return run._accepts_none(entity.expr)
@@ -317,10 +314,17 @@ def _external_accepts_none(name: str) -> bool | None:
     return False if is_plain_class and not name.startswith(_STRUCTURAL_MODULES) else None
 
 
-def _is_ordinary_base(base: ast.expr, place: Place) -> bool:
-    """Whether a class with this base surely does not take None for an instance."""
-    name = place.project.name_of(base, place.scope, place.module)
-    return name is None or not name.endswith(".Protocol")
+def _is_ordinary(node: ast.ClassDef, place: Place) -> bool:
+    """Whether a class takes for its instances just those of its subclasses, which None is none of."""
+    hooks = {"__subclasshook__", "__instancecheck__"}
+    if any(getattr(statement, "name", None) in hooks for statement in node.body):
+        return False
+    names = [place.project.name_of(b, place.scope, place.module) or "" for b in node.bases]
+    metaclasses = [k.value for k in node.keywords if k.arg == "metaclass"]
+    plain = all(
+        place.project.name_of(m, place.scope, place.module) == "abc.ABCMeta" for m in metaclasses
+    )
+    return plain and not any(name.endswith(".Protocol") for name in names)
 
 
 def _any(verdicts: Iterable[bool | None]) -> bool | None:

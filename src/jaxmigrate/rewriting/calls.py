@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import libcst as cst
 
@@ -44,15 +44,24 @@ def fitted_call(
         return None
     if not isinstance(call, cst.Call) or not call.args:
         return None
-    frame = _Frame(column, indent, tail, width, newline, style)
+    frame = _Frame(column, indent, tail, width, newline, _as_it_is(source, newline, style))
     candidates = [source, *(manner(call, source, frame) for manner in _manners(call))]
     return min(candidates, key=lambda text: _overflow(text, frame))
 
 
+def _as_it_is(source: str, newline: str, style: Style) -> Style:
+    """The style, with the closing bracket where a call of several lines has it already."""
+    if newline not in source:
+        return style
+    return replace(style, closes_alone=not source.rpartition(newline)[2].strip(" \t)"))
+
+
 def _manners(call: cst.Call) -> Iterator[Callable[[cst.Call, str, _Frame], str]]:
     yield _last_below
+    yield _body_below_guard
     if "#" not in cst.Module([]).code_for_node(call):
         yield _hanging
+        yield _packed
         yield _one_a_line
         yield _one_a_line_with_split_lambda
 
@@ -81,6 +90,47 @@ def _last_below(call: cst.Call, source: str, frame: _Frame) -> str:
     else:
         space = lines[-1][: len(lines[-1]) - len(lines[-1].lstrip())]
     return f"{head},{frame.newline}{space}{last.strip()}{behind}"
+
+
+def _body_below_guard(call: cst.Call, source: str, frame: _Frame) -> str:
+    """A guarded body that starts on a line of its own below `lambda …:` goes below its guard too."""
+    del source
+    args = [argument.with_changes(value=_lowered(argument.value)) for argument in call.args]
+    return _last_below_of(call.with_changes(args=args), frame)
+
+
+def _lowered(value: cst.BaseExpression) -> cst.BaseExpression:
+    if not isinstance(value, cst.Lambda) or not isinstance(value.body, cst.IfExp):
+        return value
+    space = value.colon.whitespace_after
+    if not isinstance(space, cst.ParenthesizedWhitespace):
+        return value
+    below = cst.ParenthesizedWhitespace(last_line=space.last_line)
+    return value.with_changes(body=value.body.with_changes(whitespace_after_else=below))
+
+
+def _last_below_of(call: cst.Call, frame: _Frame) -> str:
+    source = code(call, frame.newline)
+    return min((source, _last_below(call, source, frame)), key=lambda text: _overflow(text, frame))
+
+
+def _packed(call: cst.Call, source: str, frame: _Frame) -> str:
+    """The callback on its own line, the other arguments below it, as many on a line as fit."""
+    if frame.style.closes_alone:
+        return source
+    first, *others = _arguments(call, frame)
+    lines = [first]
+    room = frame.width - len(frame.inner) - 1 - frame.tail
+    for argument in others:
+        joined = f"{lines[-1]}, {argument}"
+        if len(lines) > 1 and frame.newline not in joined and len(joined) <= room:
+            lines[-1] = joined
+        else:
+            lines.append(argument)
+    return _function(call, frame) + "".join(
+        f"{frame.newline}{frame.inner}{line}{',' if n < len(lines) else ')'}"
+        for n, line in enumerate(lines, start=1)
+    )
 
 
 def _hanging(call: cst.Call, source: str, frame: _Frame) -> str:

@@ -87,7 +87,12 @@ def _formatted(
     new_lines: LineIndex,
     style: Style,
 ) -> Edit | None:
-    """What the formatter makes of the place, if the old statement was as the formatter has it."""
+    """What the formatter makes of the place, if the old statement was as the formatter has it.
+
+    A statement of one line says nothing of where the file puts its arguments.
+    """
+    if not style.is_ruffs and "\n" not in old_text[place.old.start : place.old.end]:
+        return None
     if formatted(old_text, _lines(place.old, old_lines), style) != old_text:
         return None
     after = formatted(new_text, _lines(place.new, new_lines), style)

@@ -18,6 +18,7 @@ _WIDTHS: Final = (80, 88, 100, 120)
 _UNREADABLE = (OSError, ValueError, configparser.Error)
 _INDENTED = re.compile(r"^(?P<space>[ \t]+)\S", re.MULTILINE)
 _OPENED = re.compile(r"^(?P<first>[ \t]*)\S[^\n#]*\(\n(?P<second>[ \t]*)\S", re.MULTILINE)
+_LONG_STRING = re.compile(r"(\"{3}|'{3}).*?\1", re.DOTALL)
 _CLOSED_ALONE = re.compile(r"^[ \t]*\)[,)\]}:]*$", re.MULTILINE)
 
 
@@ -28,7 +29,7 @@ class Style:
     `width` is how many columns a line may have, `indent` one level of a block, `continuation` what an
     argument on a line of its own is indented by, `closes_alone` whether its bracket then closes on a
     line of its own. `ruff_config` is the ruff configuration that applies, None where the project has
-    none.
+    none; `is_declared` says that the project's settings name ruff, black or pyink.
     """
 
     width: int
@@ -36,15 +37,25 @@ class Style:
     continuation: str = "    "
     closes_alone: bool = True
     ruff_config: Path | None = None
+    is_declared: bool = False
+
+    @property
+    def is_ruffs(self) -> bool:
+        """Whether arguments stand where ruff and black would put them."""
+        return self.is_declared or (self.closes_alone and self.continuation == self.indent)
 
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What a project's settings say of its layout; None where they are silent."""
+    """What a project's settings say of its layout; None where they are silent.
+
+    `is_formatted` says that they are the settings of a formatter of ruff's kind.
+    """
 
     width: int | None = None
     indent: str | None = None
     ruff_config: Path | None = None
+    is_formatted: bool = False
 
 
 def style_of(text: str, path: Path) -> Style:
@@ -58,6 +69,7 @@ def style_of(text: str, path: Path) -> Style:
         continuation=_continuation_of(text) or indent,
         closes_alone=_closes_alone(text),
         ruff_config=declared.ruff_config,
+        is_declared=declared.is_formatted,
     )
 
 
@@ -92,13 +104,17 @@ def _ruff(folder: Path) -> Declared | None:
                 width if isinstance(width, int) else _DEFAULT_WIDTH,
                 "\t" if tabs else " " * (indent if isinstance(indent, int) else 4),
                 folder / name,
+                is_formatted=True,
             )
     return None
 
 
 def _black(folder: Path) -> Declared | None:
     table = _within(_toml(folder / "pyproject.toml"), "tool", "black")
-    return Declared(_number(table, "line-length", "line_length", default=88), "    ") if table else None
+    if not table:
+        return None
+    width = _number(table, "line-length", "line_length", default=_DEFAULT_WIDTH)
+    return Declared(width, "    ", is_formatted=True)
 
 
 def _pyink(folder: Path) -> Declared | None:
@@ -106,7 +122,8 @@ def _pyink(folder: Path) -> Declared | None:
     if not table:
         return None
     indent = _number(table, "pyink-indentation", "pyink_indentation", default=4)
-    return Declared(_number(table, "line-length", "line_length", default=88), " " * indent)
+    width = _number(table, "line-length", "line_length", default=_DEFAULT_WIDTH)
+    return Declared(width, " " * indent, is_formatted=True)
 
 
 def _yapf(folder: Path) -> Declared | None:
@@ -171,14 +188,14 @@ def _width_of(text: str) -> int:
     if lengths[0] <= 80:
         return 80 if full >= 5 else _DEFAULT_WIDTH
     # A few lines run over any limit; most do not.
-    typical = lengths[min(len(lengths) // 100, len(lengths) - 1)]
+    typical = lengths[min(len(lengths) // 50, len(lengths) - 1)]
     return next((width for width in _WIDTHS if typical <= width), _WIDTHS[-1])
 
 
 def _code_lines(text: str) -> Iterator[str]:
-    for line in text.split("\n"):
+    for line in _LONG_STRING.sub("", text).split("\n"):
         bare = line.strip()
-        if bare and not bare.startswith("#") and "http" not in bare and '"' * 3 not in bare:
+        if bare and not bare.startswith("#") and "http" not in bare:
             yield line
 
 
