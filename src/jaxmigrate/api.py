@@ -2,12 +2,14 @@
 
 from jaxmigrate.analysis.calls import TreeCall
 from jaxmigrate.analysis.facts import Facts, Use
+from jaxmigrate.analysis.fallbacks import Fallback
 from jaxmigrate.analysis.guards import Guard, Refused, Unneeded
 from jaxmigrate.analysis.jaxnames import JAX_TREE_SINCE, RETIRED, TREE_MAPS, Retired
 from jaxmigrate.analysis.verdicts import Verdict
 from jaxmigrate.codemod import Codemod, Example, NodeKind, Site
 from jaxmigrate.model import Action, Confidence, Evidence, Span
 from jaxmigrate.rewriting.guard import guard_call
+from jaxmigrate.rewriting.nodes import comments_of
 from jaxmigrate.rewriting.imports import (
     drop_names,
     move_names,
@@ -25,6 +27,7 @@ __all__ = [
     "Evidence",
     "Example",
     "Facts",
+    "Fallback",
     "Guard",
     "NodeKind",
     "Refused",
@@ -35,6 +38,7 @@ __all__ = [
     "Unneeded",
     "Use",
     "Verdict",
+    "comments_of",
     "drop_names",
     "guard_call",
     "move_names",

@@ -14,7 +14,9 @@ from jaxmigrate.model import Action, Confidence, Evidence, Span
 if TYPE_CHECKING:
     import libcst as cst
 
-    Replacement: TypeAlias = cst.BaseExpression | Sequence[cst.BaseSmallStatement]
+    Replacement: TypeAlias = (
+        cst.BaseExpression | Sequence[cst.BaseSmallStatement] | Sequence[cst.BaseStatement]
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,17 +34,22 @@ class Example:
 
 
 class NodeKind(enum.Enum):
-    """What kind of node a site is."""
+    """What kind of node a site is: an expression, a simple statement, a compound one, or none yet.
+
+    At an `INSERTION` nothing stands; its span is empty and begins a line, where statements are added.
+    """
 
     EXPRESSION = enum.auto()
     STATEMENT = enum.auto()
+    COMPOUND = enum.auto()
+    INSERTION = enum.auto()
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
     """A place that a codemod found.
 
-    `span` covers exactly one expression or one simple statement, as `kind` says. `plan` is what `find` tells
+    `span` covers exactly one node, as `kind` says. `plan` is what `find` tells
     `rewrite`; nobody else looks at it.
     """
 
@@ -78,6 +85,7 @@ class Codemod(abc.ABC):
     def rewrite(self, site: Site, node: cst.CSTNode) -> Replacement:
         """The new node for a site whose action is `edit`.
 
-        `node` is the LibCST expression or small statement at the site's span, nested sites inside it
-        rewritten already. A statement may give several, or none.
+        `node` is the LibCST node at the site's span, nested sites inside it rewritten already; an empty
+        module at an insertion. A simple statement gives simple statements, a compound one or an
+        insertion whole statements: one, several or none.
         """

@@ -11,6 +11,7 @@ from typing import Final
 from packaging.version import Version
 
 from jaxmigrate.analysis.calls import TreeCall, tree_calls
+from jaxmigrate.analysis.fallbacks import Fallback, fallbacks
 from jaxmigrate.analysis.guards import Plan, plan_guard
 from jaxmigrate.analysis.on_none import Place
 from jaxmigrate.analysis.project import External, Module, Project
@@ -146,6 +147,22 @@ class Facts:
     def tree_calls(self) -> Sequence[TreeCall]:
         """Every tree-map call of the module, in source order."""
         return tuple(tree_calls(self.module, self.project))
+
+    @cached_property
+    def fallbacks(self) -> Sequence[Fallback]:
+        """Every `try` that falls back to a guarded tree map on the text of JAX's error."""
+        return tuple(fallbacks(self.module, self.project, tuple(self.tree_calls)))
+
+    def starts_line(self, statement: ast.stmt) -> bool:
+        """Whether nothing but white space stands before a statement on its line."""
+        start = self.span(statement).start
+        line, _ = self.lines.position(start)
+        return not self.text[self.lines.line_start(line) : start].strip()
+
+    def has_long_string(self, node: ast.AST) -> bool:
+        """Whether a string of several lines stands in a node, so that its lines cannot be moved."""
+        strings = (n for n in ast.walk(node) if isinstance(n, ast.Constant | ast.JoinedStr))
+        return any(n.end_lineno != n.lineno for n in strings)
 
     def plan_guard(self, call: TreeCall) -> Plan:
         """How a tree-map call of this module is guarded against None prefixes."""

@@ -140,6 +140,8 @@ def _hanging(call: cst.Call, source: str, frame: _Frame) -> str:
     arguments = _arguments(call, frame)
     one = ", ".join(arguments)
     if len(frame.inner) + len(one) + 1 + frame.tail > frame.width:
+        if frame.style.closes_alone:
+            return source
         one = f"{', '.join(arguments[:-1])},{frame.newline}{frame.inner}{arguments[-1]}"
     return f"{_function(call, frame)}{frame.newline}{frame.inner}{one}{_closing(frame, '')}"
 

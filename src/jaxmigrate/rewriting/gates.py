@@ -44,10 +44,11 @@ def check_only_edited(
         start = edit.span.start + shift
         new_spans.append(Span(start, start + len(edit.text)))
         shift += len(edit.text) - (edit.span.end - edit.span.start)
-    kept = [index for index, edit in enumerate(edits) if edit.text]
+    kept = [n for n, edit in enumerate(edits) if edit.text and edit.span.start < edit.span.end]
     gone = [edit.span for edit in edits if not edit.text]
+    added = [new_spans[n] for n, edit in enumerate(edits) if edit.span.start == edit.span.end]
     before = _shape(old, [edits[index].span for index in kept], LineIndex(old_text), gone)
-    after = _shape(new, [new_spans[index] for index in kept], LineIndex(new_text))
+    after = _shape(new, [new_spans[index] for index in kept], LineIndex(new_text), added)
     if not _same(before, after):
         raise GateFailure("the result differs from the original outside the edited places")
 

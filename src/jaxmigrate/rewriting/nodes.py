@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 import libcst as cst
+import libcst.matchers
 
 NodeT = TypeVar("NodeT", bound=cst.CSTNode)
 
@@ -37,9 +38,27 @@ def parse_small_statement(source: str, newline: str) -> cst.BaseSmallStatement:
     return _checked(line.body[0], source, newline)
 
 
+def parse_compound(source: str, newline: str) -> cst.BaseCompoundStatement:
+    """The LibCST node of a compound statement that begins in the first column. Raises Unparsable."""
+    config = cst.PartialParserConfig(default_newline=newline)
+    try:
+        node = cst.parse_statement(source + newline, config=config)
+    except (cst.ParserSyntaxError, cst.CSTValidationError) as error:
+        raise Unparsable(str(error)) from error
+    if not isinstance(node, cst.BaseCompoundStatement):
+        raise Unparsable(f"not a compound statement: {source!r}")
+    return node
+
+
 def code(node: cst.CSTNode, newline: str) -> str:
     """The source text of a node; line breaks that LibCST adds are `newline`."""
     return cst.Module([], default_newline=newline).code_for_node(node)
+
+
+def comments_of(node: cst.CSTNode) -> list[str]:
+    """The comments in a node, in order."""
+    found = cst.matchers.findall(node, cst.matchers.Comment())
+    return [comment.value for comment in found if isinstance(comment, cst.Comment)]
 
 
 def _parse(source: str, newline: str) -> cst.BaseExpression:

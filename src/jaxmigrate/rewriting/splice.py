@@ -65,6 +65,8 @@ def splice(text: str, span: Span, edits: Sequence[Edit]) -> str:
 def _edit(
     codemod: Codemod, site: Site, source: str, text: str, newline: str, lines: LineIndex
 ) -> Edit:
+    if site.kind in (NodeKind.COMPOUND, NodeKind.INSERTION):
+        return _whole_statements(codemod, site, source, text, newline, lines)
     if site.kind is NodeKind.STATEMENT:
         node: cst.CSTNode = nodes.parse_small_statement(source, newline)
         new = codemod.rewrite(site, node)
@@ -93,6 +95,24 @@ def _statements(
     first, *others = sources
     indented = [newline + before + _indent(other, before, newline) for other in others]
     return Edit(span, first + "".join(indented), len(sources))
+
+
+def _whole_statements(
+    codemod: Codemod, site: Site, source: str, text: str, newline: str, lines: LineIndex
+) -> Edit:
+    import libcst as cst
+
+    line, _ = lines.position(site.span.start)
+    indent = text[lines.line_start(line) : site.span.start]
+    node: cst.CSTNode = cst.Module([])
+    if site.kind is NodeKind.COMPOUND:
+        node = nodes.parse_compound(source.replace(newline + indent, newline), newline)
+    new = codemod.rewrite(site, node)
+    assert isinstance(new, Sequence)
+    written = "".join(nodes.code(statement, newline) for statement in new)
+    if site.kind is NodeKind.COMPOUND:
+        written = written.removesuffix(newline)
+    return Edit(site.span, _indent(written, indent, newline), len(new))
 
 
 def _indent(source: str, indent: str, newline: str) -> str:
