@@ -46,7 +46,8 @@ class NonePrefix(Codemod):
     summary = "Guard tree maps over several trees where the first may hold None"
     needed_from = "0.4.34"
     mentions = ("tree",)
-    after = ("tree-aliases",)
+    after = ("tree-aliases", "none-fallback")
+    reads_evidence = True
     examples = (
         Example(
             'import jax\njax.tree.map(lambda p, g: p - g, {"w": 1, "b": None}, grads)\n',

@@ -67,7 +67,8 @@ class Codemod(abc.ABC):
 
     The module's docstring is what `jaxmigrate explain` prints; `examples` are run as tests. `needed_from`
     is the first JAX on which the old code fails or warns. `mentions` are words without one of which a
-    file cannot hold a site. `after` names codemods that must have run before.
+    file cannot hold a site. `after` names codemods that must have run before. `reads_evidence` says that
+    `find` asks what trees may hold, which takes a look at the whole project.
     """
 
     name: ClassVar[str]
@@ -76,6 +77,7 @@ class Codemod(abc.ABC):
     mentions: ClassVar[tuple[str, ...]]
     examples: ClassVar[tuple[Example, ...]]
     after: ClassVar[tuple[str, ...]] = ()
+    reads_evidence: ClassVar[bool] = False
 
     @abc.abstractmethod
     def find(self, module: Facts) -> Iterator[Site]:

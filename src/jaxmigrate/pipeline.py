@@ -15,7 +15,8 @@ from typing import Final, TypeAlias
 from packaging.version import Version
 
 from jaxmigrate.analysis.facts import Facts
-from jaxmigrate.analysis.project import Project, module_of
+from jaxmigrate.analysis.project import Module, Project, module_of
+from jaxmigrate.analysis.trees.evidence import Table, collect
 from jaxmigrate.codemod import Codemod, Site
 from jaxmigrate.errors import SourceError
 from jaxmigrate.lines import LineIndex, newline_of
@@ -47,11 +48,12 @@ _RECURSION_LIMIT: Final = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a run was asked for: codemods in their order, how sure to be, the lowest JAX."""
+    """What a run works with: codemods in their order, how sure to be, the lowest JAX, evidence."""
 
     codemods: tuple[Codemod, ...]
     confidence: Confidence
     target: Version
+    evidence: Table = field(default_factory=dict)
 
 
 def migrate_file(source: SourceFile, project: Project, settings: Settings) -> FileResult:
@@ -84,7 +86,8 @@ def migrate_source(
 
     file = decode(source.encode(), path, Path(path))
     project = Project([path], {path: file.text}.get)
-    settings = Settings(choose(select or ()), confidence, Version(target_jax))
+    evidence = collect(project, [path], lambda _: ())
+    settings = Settings(choose(select or ()), confidence, Version(target_jax), evidence)
     return migrate_file(file, project, settings)
 
 
@@ -164,7 +167,7 @@ class _Migration:
         module = self.project.module(self.source.path)
         if module is None:
             module = module_of(self.source.path, parse_tree(self.source.path, self.source.text))
-        facts = Facts(module, self.source.text, self.project, self.settings.target)
+        facts = self._facts(module, self.source.text, OffsetMap())
         stage = _Stage(facts, OffsetMap())
         for codemod in self.settings.codemods:
             stage = self._through(codemod, stage)
@@ -207,8 +210,18 @@ class _Migration:
             gates.check_same(tree, laid_out)
             tree, to_original = laid_out, to_original.after(moves)
         module = module_of(self.source.path, tree)
-        facts = Facts(module, new_text, self.project, self.settings.target)
-        return _Stage(facts, to_original)
+        return _Stage(self._facts(module, new_text, to_original), to_original)
+
+    def _facts(self, module: Module, text: str, to_original: OffsetMap) -> Facts:
+        lines = LineIndex(text)
+
+        def original(call: ast.Call) -> tuple[int, int]:
+            offset = to_original.offset(lines.offset(call.lineno, call.col_offset))
+            line, column = self.original.position(offset)
+            return line, len(self.original.line_text(line)[: column - 1].encode())
+
+        settings = self.settings
+        return Facts(module, text, self.project, settings.target, settings.evidence, original)
 
     def _sites(self, codemod: Codemod, stage: _Stage) -> Iterator[Site]:
         """The sites that are not skipped, those that are not sure enough held."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
 import warnings
@@ -15,6 +16,7 @@ from packaging.version import Version
 
 from jaxmigrate.analysis.aliases import alias_names
 from jaxmigrate.analysis.project import Project
+from jaxmigrate.analysis.trees.evidence import Table, collect
 from jaxmigrate.errors import SourceError
 from jaxmigrate.model import Confidence, Failure, FailureKind, FileResult, RunResult
 from jaxmigrate.pipeline import Settings, migrate_file, parse_tree
@@ -56,6 +58,7 @@ class _Shared:
     ignore: tuple[str, ...]
     confidence: Confidence
     target: str
+    evidence: Table
 
 
 @dataclass(slots=True)
@@ -82,7 +85,9 @@ def run(
     with _no_warnings():
         collected = _collect(found.files, settings)
         results = [*collected.results, *(_failure(path, why) for path, why in found.problems)]
-        migrated = _migrated(collected, found.files, request, settings)
+        project = Project(collected.texts, collected.texts.get, collected.aliases)
+        settings = _with_evidence(settings, project, collected)
+        migrated = _migrated(collected, found.files, request, settings, project)
         for done, result in enumerate(migrated, start=1):
             results.append(result)
             progress(done, len(collected.candidates))
@@ -98,6 +103,9 @@ def run_on_text(data: bytes, name: str, request: Request) -> RunResult:
         return RunResult(str(request.target), (_failure(name, str(error), data),))
     project = Project([name], {name: source.text}.get, alias_names(source.text))
     with _no_warnings():
+        if any(codemod.reads_evidence for codemod in settings.codemods):
+            evidence = collect(project, [name], lambda _: ())
+            settings = dataclasses.replace(settings, evidence=evidence)
         return RunResult(str(request.target), (migrate_file(source, project, settings),))
 
 
@@ -159,13 +167,33 @@ def _failure(
     return FileResult(path, data, data, failure=Failure(kind, why))
 
 
+def _with_evidence(
+    settings: Settings, project: Project, collected: _Collected
+) -> Settings:
+    """The settings with what is known of the project's trees, if a codemod asks for it."""
+    if not any(codemod.reads_evidence for codemod in settings.codemods):
+        return settings
+
+    def mentioning(names: frozenset[str]) -> list[str]:
+        mentions = re.compile("|".join(rf"\b{re.escape(name)}\b" for name in sorted(names)))
+        return [path for path, text in collected.texts.items() if names and mentions.search(text)]
+
+    paths = [source.path for source in collected.candidates]
+    return dataclasses.replace(settings, evidence=collect(project, paths, mentioning))
+
+
 def _migrated(
-    collected: _Collected, files: Sequence[FoundFile], request: Request, settings: Settings
+    collected: _Collected,
+    files: Sequence[FoundFile],
+    request: Request,
+    settings: Settings,
+    project: Project,
 ) -> Iterator[FileResult]:
     jobs = request.jobs or os.cpu_count() or 1
     size = sum(len(source.data) for source in collected.candidates)
     if jobs == 1 or len(collected.candidates) < 2 or (not request.jobs and size < IN_PROCESS_BELOW):
-        yield from _in_process(collected, settings)
+        for source in collected.candidates:
+            yield migrate_file(source, project, settings)
         return
     shared = _Shared(
         tuple(files),
@@ -174,6 +202,7 @@ def _migrated(
         request.ignore,
         request.confidence,
         str(request.target),
+        settings.evidence,
     )
     for source, result in over_processes(_worker, shared, collected.candidates, jobs):
         if isinstance(result, WorkerDied):
@@ -183,19 +212,15 @@ def _migrated(
             yield result
 
 
-def _in_process(collected: _Collected, settings: Settings) -> Iterator[FileResult]:
-    texts = collected.texts
-    project = Project(texts, texts.get, collected.aliases)
-    for source in collected.candidates:
-        yield migrate_file(source, project, settings)
-
-
 def _worker(shared: _Shared) -> Callable[[SourceFile], FileResult]:
     """In a worker process: what migrates one file, reading the project's other files as needed."""
     warnings.simplefilter("ignore")
     found = {file.path: file for file in shared.files}
     settings = Settings(
-        choose(shared.select, shared.ignore), shared.confidence, Version(shared.target)
+        choose(shared.select, shared.ignore),
+        shared.confidence,
+        Version(shared.target),
+        shared.evidence,
     )
 
     def load(path: str) -> str | None:

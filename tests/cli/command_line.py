@@ -24,10 +24,11 @@ SEARCH_PATH = os.pathsep.join(
 
 RETIRED = "import jax\njax.tree_map(f, t)\n"
 MENDED = "import jax\njax.tree.map(f, t)\n"
-PREFIX = 'import jax\njax.tree.map(f, {"a": None}, t)\n'
+# short enough to stay on one line once it is guarded
+PREFIX = "from jax.tree import map as m\nm(lambda p, g: g, [None], t)\n"
 GUARDED = (
-    "import jax\njax.tree.map(lambda x, y: None if x is None else f(x, y), "
-    '{"a": None}, t, is_leaf=lambda x: x is None)\n'
+    "from jax.tree import map as m\n"
+    "m(lambda p, g: None if p is None else g, [None], t, is_leaf=lambda x: x is None)\n"
 )
 UNKNOWN = "import jax\njax.tree.map(f, a, b)\n"
 BROKEN = "def f(:\n"

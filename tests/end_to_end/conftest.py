@@ -12,5 +12,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
-        "markers", "packages: runs on real packages, which are fetched once (leave out: -m 'not packages')"
+        "markers",
+        "packages: runs on real packages, which are fetched once (leave out: -m 'not packages')",
     )

@@ -9,7 +9,7 @@ from tests.semantics.pairs import PAIRS
 from tests.semantics.programs import seeded
 from tests.semantics.saboteurs import SABOTEURS
 
-PROGRAMS = 1500
+PROGRAMS = 400
 
 
 def caught(old: Outcome, before: str, after: str, name: str) -> bool:

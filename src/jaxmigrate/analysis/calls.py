@@ -19,10 +19,16 @@ _MAX_PARTIALS: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What a `partial` around a tree map has bound already."""
+    """What a `partial` around a tree map has bound already, and where that partial stands."""
 
     args: tuple[ast.expr, ...] = ()
     keywords: tuple[ast.keyword, ...] = ()
+    scope: Scope | None = None
+    module: Module | None = None
+
+    def holds(self, expr: ast.expr) -> bool:
+        """Whether `expr` is one of the bound arguments."""
+        return expr in self.args or any(keyword.value is expr for keyword in self.keywords)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +53,12 @@ class TreeCall:
     bound: Bound
     rest_unknown: bool
     is_partial: bool
+
+    def home_of(self, expr: ast.expr) -> tuple[Scope, Module]:
+        """The scope and module that an argument stands in: a bound one, in its partial's."""
+        if self.bound.holds(expr) and self.bound.scope is not None and self.bound.module is not None:
+            return self.bound.scope, self.bound.module
+        return self.scope, self.module
 
     @property
     def many(self) -> bool:
@@ -146,7 +158,10 @@ def _entity_as_tree_map(
     if inner is None:
         return None
     name, bound = inner
-    return name, Bound((*bound.args, *call.args[1:]), (*bound.keywords, *call.keywords))
+    if bound.module not in (None, entity.module):
+        return None
+    args, keywords = (*bound.args, *call.args[1:]), (*bound.keywords, *call.keywords)
+    return name, Bound(args, keywords, entity.scope, entity.module)
 
 
 def _direct(node: ast.Call, scope: Scope, module: Module, project: Project) -> TreeCall | None:

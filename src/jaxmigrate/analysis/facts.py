@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -16,11 +16,16 @@ from jaxmigrate.analysis.guards import Plan, plan_guard
 from jaxmigrate.analysis.on_none import Place
 from jaxmigrate.analysis.project import External, Module, Project
 from jaxmigrate.analysis.scopes import Scope
+from jaxmigrate.analysis.trees.evidence import Table
 from jaxmigrate.analysis.verdicts import Verdict, judge
 from jaxmigrate.lines import LineIndex
 from jaxmigrate.model import Evidence, Span
 
 _POSITIONED: Final = (ast.expr, ast.stmt, ast.alias)
+
+
+def _own_position(call: ast.Call) -> tuple[int, int]:
+    return call.lineno, call.col_offset
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +40,21 @@ class Facts:
     """The facts of one module.
 
     `text` is its source without byte order mark, `tree` its syntax tree, `target` the lowest JAX that
-    the result must run on. Nothing here changes anything.
+    the result must run on. `evidence` is what is known of the project's tree maps, by the position that
+    each had when the file was read, which `original` tells. Nothing here changes anything.
     """
 
-    def __init__(self, module: Module, text: str, project: Project, target: Version) -> None:
+    def __init__(
+        self,
+        module: Module,
+        text: str,
+        project: Project,
+        target: Version,
+        evidence: Table | None = None,
+        original: Callable[[ast.Call], tuple[int, int]] = _own_position,
+    ) -> None:
+        self._evidence = evidence or {}
+        self._original = original
         self.module = module
         self.tree = module.tree
         self.path = module.path
@@ -170,7 +186,13 @@ class Facts:
 
     def judge(self, call: TreeCall) -> Verdict:
         """How likely it is that the first tree of a call holds a None, and what says so."""
-        return judge(call, self.place(call.scope))
+        line, column = self._original(call.node)
+        known = self._evidence.get((self.path, line, column))
+        return judge(call, known, self.place(call.scope), self._line_texts)
+
+    @cached_property
+    def _line_texts(self) -> tuple[str, ...]:
+        return tuple(self.lines.line_text(n + 1) for n in range(self.lines.line_count))
 
     def inside_fstring(self, node: ast.AST) -> bool:
         """Whether a node stands in an f-string, where positions are not exact before Python 3.12."""

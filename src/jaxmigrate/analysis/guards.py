@@ -180,10 +180,10 @@ def _predicate(call: TreeCall, place: Place, text_of: TextOf) -> _Predicate | Un
     given = call.is_leaf
     if given is None or (isinstance(given, ast.Constant) and given.value is None):
         return _Predicate(NewLeaf(none_helper(place, call.node) or "lambda x: x is None"))
-    outcome = callable_on_none(given, place)
+    outcome = callable_on_none(given, place.at(*call.home_of(given)))
     if isinstance(outcome, Known) and outcome.value:
         return Unneeded()
-    if any(keyword.value is given for keyword in call.bound.keywords):
+    if call.bound.holds(given):
         return Refused("is_leaf is bound in a partial; a new one here would replace it")
     if isinstance(given, ast.Lambda):
         return _lambda_predicate(given, outcome, text_of)

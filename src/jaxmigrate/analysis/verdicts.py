@@ -7,7 +7,12 @@ from dataclasses import dataclass
 
 from jaxmigrate.analysis.calls import TreeCall
 from jaxmigrate.analysis.on_none import Place
+from jaxmigrate.analysis.trees.evidence import Known
+from jaxmigrate.analysis.trees.meetings import Outcome
+from jaxmigrate.analysis.trees.signs import signs
 from jaxmigrate.model import Confidence, Evidence
+
+_MAX_EVIDENCE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,29 +24,37 @@ class Verdict:
     evidence: tuple[Evidence, ...] = ()
 
 
-def judge(call: TreeCall, place: Place) -> Verdict:
-    """What is known of the first tree of a many-tree call."""
-    first = call.trees[0] if call.trees else None
-    if first is not None:
-        found = _none_in(first, place)
-        if found is not None:
-            evidence = Evidence(place.module.path, found.lineno, "None in a tree display")
-            return Verdict(Confidence.LIKELY, "the first tree may hold None", (evidence,))
-    return Verdict(Confidence.POSSIBLE, "nothing is known of the first tree")
+def judge(call: TreeCall, known: Known | None, place: Place, lines: tuple[str, ...]) -> Verdict:
+    """The verdict on a many-tree call: what runs showed of it first, then signs.
+
+    `known` is what the interpreter found, `lines` are those of the call's file.
+    """
+    words = _words(call)
+    if known is not None:
+        outcome, why = known.strongest.outcome, known.strongest.why
+        if outcome is Outcome.MEETS:
+            return Verdict(Confidence.PROVEN, f"{words} holds None: {_note(why)}", why)
+        if outcome is Outcome.MAY_MEET:
+            return Verdict(Confidence.LIKELY, f"{words} may hold None: {_note(why)}", why)
+        if outcome is Outcome.SAME_NONES:
+            return Verdict(None, "the other trees hold None wherever the first one does")
+        if outcome is Outcome.NO_NONE:
+            return Verdict(None, f"{words} holds no None")
+        if known.minded is not None:
+            return Verdict(Confidence.LIKELY, f"{words} may hold None: {known.minded.note}", (known.minded,))
+    found = tuple(signs(call, place, lines))[:_MAX_EVIDENCE]
+    if found:
+        return Verdict(Confidence.LIKELY, f"{words} may hold None: {found[0].note}", found)
+    return Verdict(Confidence.POSSIBLE, f"nothing is known of {words}")
 
 
-def _none_in(tree: ast.expr, place: Place) -> ast.expr | None:
-    if isinstance(tree, ast.Constant):
-        return tree if tree.value is None else None
-    if isinstance(tree, ast.Name):
-        owner = place.scope.owner(tree.id)
-        bindings = owner.bindings[tree.id] if owner else []
-        found = [_none_in(b.value, place) for b in bindings if b.value is not None]
-        return next((f for f in found if f is not None), None)
-    if isinstance(tree, ast.Dict):
-        parts: list[ast.expr] = list(tree.values)
-    elif isinstance(tree, ast.Tuple | ast.List):
-        parts = tree.elts
-    else:
-        parts = []
-    return next((f for f in (_none_in(part, place) for part in parts) if f is not None), None)
+def _note(why: tuple[Evidence, ...]) -> str:
+    return why[0].note if why else "None"
+
+
+def _words(call: TreeCall) -> str:
+    """The first tree as the user wrote it, if that is short."""
+    if not call.trees:
+        return "the first tree"
+    text = ast.unparse(call.trees[0]).lstrip("*")
+    return text if len(text) <= 40 else "the first tree"

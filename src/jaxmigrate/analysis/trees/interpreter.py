@@ -1,0 +1,216 @@
+"""Runs functions on abstract values, and notes what meets in each many-tree map.
+
+A function is run as an entry, with nothing known of its parameters but their defaults and annotations,
+and again for calls of it that pass something known. Whatever is not understood gives an unknown value;
+depth and number of steps are bounded, so that the cost grows with the code that is looked at.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from jaxmigrate.analysis.calls import TreeCall
+from jaxmigrate.analysis.on_none import Place
+from jaxmigrate.analysis.project import (
+    Definition,
+    Entity,
+    External,
+    Module,
+    Project,
+    Submodule,
+)
+from jaxmigrate.analysis.project import Value as Assigned
+from jaxmigrate.analysis.scopes import Kind
+from jaxmigrate.analysis.trees import expressions, invocation, statements
+from jaxmigrate.analysis.trees.classes import Classes
+from jaxmigrate.analysis.trees.references import (
+    ClassReference,
+    Closure,
+    ExternalReference,
+    Frame,
+    FunctionNode,
+    ModuleReference,
+)
+from jaxmigrate.analysis.trees.values import UNKNOWN, Token, Value, referring, unknown
+from jaxmigrate.model import Evidence
+
+MAX_CALLS: Final = 8
+"""How many calls deep a function is followed into those it calls."""
+
+MAX_STEPS: Final = 30_000
+"""How many expressions are looked at for one entry; what is left then counts as unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """What met in a tree map once: its trees, starred ones taken apart where they are known."""
+
+    call: TreeCall
+    trees: tuple[Value, ...]
+
+
+@dataclass(slots=True)
+class Notes:
+    """What running an entry showed: the tree maps met, and the values whose Nones are minded."""
+
+    sightings: list[Sighting] = field(default_factory=list)
+    minded: dict[Token, Evidence] = field(default_factory=dict)
+
+
+class Interpreter:
+    """Runs the functions of one project."""
+
+    def __init__(
+        self, project: Project, calls_of: Callable[[Module], Mapping[ast.Call, TreeCall]]
+    ) -> None:
+        self.project = project
+        self.classes = Classes(project)
+        self.notes = Notes()
+        self._calls_of = calls_of
+        self._modules: dict[str, Frame] = {}
+        self._closures: dict[ast.AST, Closure] = {}
+        self._class_references: dict[ast.AST, ClassReference] = {}
+        self._attributes: dict[tuple[ast.AST, str], Value] = {}
+        self._active: list[FunctionNode] = []
+        self._steps = MAX_STEPS
+        self._tokens = 0
+
+    def run(self, closure: Closure) -> Notes:
+        """Run a function as an entry."""
+        self._begin()
+        invocation.run_as_entry(closure, self)
+        return self.notes
+
+    def run_module(self, module: Module) -> Notes:
+        """Run a module's own statements."""
+        self._begin()
+        self._modules.pop(module.path, None)
+        self.module_frame(module)
+        return self.notes
+
+    def evaluate(self, expr: ast.expr, frame: Frame) -> Value:
+        """What an expression gives in a frame."""
+        self._steps -= 1
+        if self._steps < 0:
+            return UNKNOWN
+        return expressions.evaluate(expr, frame, self)
+
+    def execute(self, body: list[ast.stmt], frame: Frame) -> bool:
+        """Run statements; whether what follows them is reached."""
+        return statements.execute(body, frame, self)
+
+    def tree_call(self, node: ast.Call, module: Module) -> TreeCall | None:
+        """The tree map that a call is, or None."""
+        return self._calls_of(module).get(node)
+
+    def fresh(self, node: ast.AST, module: Module) -> Value:
+        """An unknown value that nothing else is the same as."""
+        self._tokens += 1
+        return unknown((module.path, getattr(node, "lineno", 0), self._tokens))
+
+    def place(self, frame: Frame) -> Place:
+        """The place to resolve names from, in a frame."""
+        return Place(frame.scope, frame.module, self.project)
+
+    def module_frame(self, module: Module) -> Frame:
+        """The frame of a module, its statements run the first time it is asked for."""
+        if module.path not in self._modules:
+            frame = Frame(module, module.scopes.module, None)
+            self._modules[module.path] = frame
+            statements.execute(module.tree.body, frame, self)
+        return self._modules[module.path]
+
+    def global_value(self, name: str, frame: Frame) -> Value:
+        """The value of a name that no function binds: a module's own, imported, or built in."""
+        module = frame.module
+        bindings = module.scopes.module.bindings.get(name, ())
+        if any(b.kind in (Kind.ASSIGN, Kind.OTHER) for b in bindings):
+            home = self.module_frame(module)
+            if name in home.variables:
+                return home.variables[name]
+        entities = self.project.lookup(name, module.scopes.module, module)
+        return self._of_entities(entities)
+
+    def imported(self, name: str, frame: Frame) -> Value:
+        """The value of a name that an import inside a function binds."""
+        return self._of_entities(self.project.lookup(name, frame.scope, frame.module))
+
+    def _of_entities(self, entities: tuple[Entity, ...]) -> Value:
+        if not entities:
+            return UNKNOWN
+        return self.entity_value(entities[0])
+
+    def entity_value(self, entity: Entity) -> Value:
+        """The value of something that a name resolves to."""
+        if isinstance(entity, External):
+            return referring(ExternalReference(entity.name))
+        if isinstance(entity, Submodule):
+            return referring(ModuleReference(entity.module))
+        if isinstance(entity, Assigned):
+            return self._assigned(entity)
+        return self.definition_value(entity)
+
+    def definition_value(self, definition: Definition) -> Value:
+        """The value of a function or class that stands in a module or a class body."""
+        node = definition.node
+        if isinstance(node, ast.ClassDef):
+            if node not in self._class_references:
+                self._class_references[node] = ClassReference(definition)
+            return referring(self._class_references[node])
+        if node not in self._closures:
+            self._closures[node] = Closure(node, definition.module, definition.scope, None)
+        return invocation.decorated(self._closures[node], self)
+
+    def _assigned(self, entity: Assigned) -> Value:
+        module = entity.module
+        for name, bindings in module.scopes.module.bindings.items():
+            if any(binding.value is entity.expr for binding in bindings):
+                home = self.module_frame(module)
+                return home.variables.get(name, UNKNOWN)
+        return UNKNOWN
+
+    def attribute_of_class(self, reference: ClassReference, name: str) -> Value | None:
+        """What an object's attribute may hold by all that its class's methods store in it."""
+        key = (reference.definition.node, name)
+        if key not in self._attributes:
+            self._attributes[key] = UNKNOWN
+            self._attributes[key] = invocation.stored_attribute(reference, name, self) or UNKNOWN
+        found = self._attributes[key]
+        return None if found is UNKNOWN else found
+
+    def enter(self, node: FunctionNode) -> bool:
+        """Begin an activation; False if it would go too deep, or round in a circle."""
+        if len(self._active) >= MAX_CALLS or self._active.count(node) > 1 or self._steps < 0:
+            return False
+        self._active.append(node)
+        return True
+
+    def leave(self) -> None:
+        """End the activation begun last."""
+        self._active.pop()
+
+    def see(self, call: TreeCall, trees: tuple[Value, ...]) -> None:
+        """Note what met in a tree map."""
+        self.notes.sightings.append(Sighting(call, trees))
+
+    def mind(self, value: Value, evidence: Evidence) -> None:
+        """Note that None is taken for a leaf of this value somewhere."""
+        if value.shape is not None:
+            self.notes.minded.setdefault(value.shape, evidence)
+
+    def _begin(self) -> None:
+        self.notes = Notes()
+        self._steps = MAX_STEPS
+        self._active.clear()
+
+
+def closures_in(module: Module) -> Iterator[Closure]:
+    """The functions that stand at the top of a module or in its classes, as entries."""
+    for node, scope in module.scopes.scope_of.items():
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            parent = scope.parent
+            if parent is not None and isinstance(parent.node, ast.Module | ast.ClassDef):
+                yield Closure(node, module, parent, None)

@@ -1,0 +1,174 @@
+"""What a tree map gives, and what met in it."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from jaxmigrate.analysis.calls import TreeCall
+from jaxmigrate.analysis.on_none import Known, callable_on_none
+from jaxmigrate.analysis.trees import invocation
+from jaxmigrate.analysis.trees.references import Arguments, Frame, Instance
+from jaxmigrate.analysis.trees.values import (
+    LEAF,
+    MAX_DEPTH,
+    UNKNOWN,
+    Is,
+    Value,
+    element,
+    holds_none,
+    none,
+)
+from jaxmigrate.model import Evidence
+
+if TYPE_CHECKING:
+    from jaxmigrate.analysis.trees.interpreter import Interpreter
+
+
+def tree_map(call: TreeCall, frame: Frame, interpreter: Interpreter) -> Value:
+    """The tree that a map gives; what it maps is noted."""
+    if call.callback is None:
+        return _all_starred(call, frame, interpreter)
+    callback = _in_home(call.callback, call, frame, interpreter)
+    trees = _trees(call, frame, interpreter)
+    if call.is_leaf is not None:
+        _in_home(call.is_leaf, call, frame, interpreter)
+    if call.many:
+        interpreter.see(call, trees)
+    if not trees:
+        return UNKNOWN
+    minds_none = none_is_leaf(call, frame, interpreter)
+    if minds_none:
+        note = f"{_words(call.trees[0])} is mapped with None as a leaf"
+        interpreter.mind(trees[0], Evidence(frame.module.path, call.node.lineno, note))
+    return _mapped(trees[0], _Callback(callback, len(trees), call, frame, interpreter), minds_none)
+
+
+def none_is_leaf(call: TreeCall, frame: Frame, interpreter: Interpreter) -> bool:
+    """Whether a tree map takes None for a leaf."""
+    if call.is_leaf is None:
+        return False
+    home = interpreter.place(frame).at(*call.home_of(call.is_leaf))
+    outcome = callable_on_none(call.is_leaf, home)
+    return isinstance(outcome, Known) and bool(outcome.value)
+
+
+def _in_home(
+    expr: ast.expr, call: TreeCall, frame: Frame, interpreter: Interpreter
+) -> Value:
+    """Evaluate a part of the call where it stands, which for a bound one may be elsewhere."""
+    if call.bound.holds(expr):
+        return UNKNOWN
+    return interpreter.evaluate(expr, frame)
+
+
+def _all_starred(call: TreeCall, frame: Frame, interpreter: Interpreter) -> Value:
+    """`tree_map(*args)`: the callback and the trees come out of one sequence."""
+    values = _trees(call, frame, interpreter)
+    if len(values) > 1:
+        interpreter.see(call, values[1:])
+    return UNKNOWN
+
+
+def _trees(call: TreeCall, frame: Frame, interpreter: Interpreter) -> tuple[Value, ...]:
+    values: list[Value] = []
+    for tree in call.trees:
+        if not isinstance(tree, ast.Starred):
+            values.append(_in_home(tree, call, frame, interpreter))
+            continue
+        several = interpreter.evaluate(tree.value, frame)
+        if several.parts is not None and several.rest is None:
+            values.extend(several.parts.values())
+        else:
+            values.append(element(several) or UNKNOWN)
+            values.append(element(several) or UNKNOWN)
+    return tuple(values)
+
+
+class _Callback:
+    """A tree map's callback, asked once for what it gives for a leaf, and once for None."""
+
+    def __init__(
+        self, function: Value, trees: int, call: TreeCall, frame: Frame, interpreter: Interpreter
+    ) -> None:
+        self._function = function
+        self._trees = trees
+        self._call = call
+        self._frame = frame
+        self._interpreter = interpreter
+        self._answers: dict[bool, Value] = {}
+
+    def __call__(self, for_none: bool) -> Value:
+        if for_none not in self._answers:
+            first = none(None) if for_none else replace(LEAF, leaf=True)
+            args = (*([LEAF] * self._call.leading), first, *([UNKNOWN] * (self._trees - 1)))
+            if self._function.reference is None:
+                answer = UNKNOWN
+            else:
+                answer = invocation.apply(
+                    self._function, Arguments(args), self._call.node, self._frame, self._interpreter
+                )
+            self._answers[for_none] = answer
+        return self._answers[for_none]
+
+
+def _mapped(tree: Value, callback: _Callback, minds_none: bool, depth: int = MAX_DEPTH) -> Value:
+    if tree.none is Is.YES:
+        return callback(True) if minds_none else tree
+    if tree.leaf and tree.reference is None:
+        return _leaf_result(callback(False))
+    if tree.parts is None or depth <= 0:
+        return _mapped_unknown(tree, callback, minds_none)
+    parts = {
+        key: _mapped(part, callback, minds_none, depth - 1) for key, part in tree.parts.items()
+    }
+    rest = _mapped(tree.rest, callback, minds_none, depth - 1) if tree.rest is not None else None
+    result = replace(tree, parts=parts, rest=rest, constant=None)
+    return _none_answered(_shaped(result, tree, callback, minds_none), callback, minds_none)
+
+
+def _leaf_result(answer: Value) -> Value:
+    """What stands at a leaf's place: a leaf, unless the callback may give None or a tree."""
+    known = answer.parts is not None or answer.none in (Is.YES, Is.MAYBE)
+    return answer if known else LEAF
+
+
+def _mapped_unknown(tree: Value, callback: _Callback, minds_none: bool) -> Value:
+    given = callback(False)
+    why = given.why if given.none in (Is.YES, Is.MAYBE) else holds_none(given)
+    result = replace(tree, constant=None, leaf=False, reference=None)
+    if why:
+        result = replace(result, inside=Is.MAYBE, why=why)
+    return _none_answered(_shaped(result, tree, callback, minds_none), callback, minds_none)
+
+
+def _shaped(result: Value, tree: Value, callback: _Callback, minds_none: bool) -> Value:
+    """A map that gives no None keeps the places of those there are; any map keeps at least them."""
+    includes = tree.includes | ({tree.shape} if tree.shape is not None else set())
+    gives_none = bool(holds_none(callback(False)))
+    if minds_none:
+        return replace(result, shape=None, includes=frozenset())
+    return replace(result, shape=None if gives_none else tree.shape, includes=includes)
+
+
+def _none_answered(result: Value, callback: _Callback, minds_none: bool) -> Value:
+    """A value that may itself be None, once None was a leaf that the callback answered for."""
+    if not minds_none or result.none is Is.NO:
+        return result
+    answer = callback(True)
+    if answer.none is Is.YES or answer.none is Is.MAYBE:
+        return replace(result, none=Is.MAYBE, why=result.why or answer.why)
+    return replace(result, none=Is.NO, inside=Is.NO if result.parts is None else result.inside, why=())
+
+
+def _words(tree: ast.expr) -> str:
+    text = ast.unparse(tree)
+    return text if len(text) <= 40 else "the tree"
+
+
+def is_leaf_object(value: Value, interpreter: Interpreter) -> bool:
+    """Whether JAX takes an object for a leaf: its class is no pytree."""
+    if not isinstance(value.reference, Instance):
+        return False
+    return interpreter.classes.facts(value.reference.cls.definition).children is None

@@ -1,0 +1,164 @@
+"""tree-aliases on its fixtures: what it makes of each, that it runs, and that it is made once."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from types import ModuleType
+
+import pytest
+from fixture_runner import Case, cases
+
+from jaxmigrate.analysis.jaxnames import RETIRED
+from jaxmigrate.model import Action
+from jaxmigrate.pipeline import migrate_source
+
+CASES = cases("tree-aliases")
+every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+
+
+@every_case
+def test_before_becomes_after(case: Case) -> None:
+    result = case.migrate(case.before)
+    assert result.failure is None
+    assert result.after.decode() == case.after.decode()
+
+
+@every_case
+def test_after_is_sound_python(case: Case) -> None:
+    compile(case.after, case.name, "exec", dont_inherit=True)
+
+
+@every_case
+def test_after_stays_as_it_is(case: Case) -> None:
+    result = case.migrate(case.after)
+    assert result.failure is None
+    assert result.after == case.after
+
+
+@every_case
+def test_what_cannot_be_edited_is_reported(case: Case) -> None:
+    sites = case.migrate(case.before).sites
+    reported = [site for site in sites if site.action is Action.REPORT]
+    assert len(reported) == case.facts.get("reported", 0)
+
+
+@every_case
+def test_a_case_says_something(case: Case) -> None:
+    assert case.untouched == (not (case.folder / "after.py").exists())
+    assert case.untouched or ast.dump(ast.parse(case.before)) != ast.dump(ast.parse(case.after))
+
+
+NAMES = (
+    *("map", "leaves", "flatten", "unflatten", "structure", "transpose", "all", "reduce"),
+    "multimap",
+)
+
+
+def stand_in(*, modern: bool) -> dict[str, ModuleType]:
+    """A JAX of functions that are told apart by their names: with the old names, or without them."""
+    jax, tree, util, numpy = (
+        ModuleType(name) for name in ("jax", "jax.tree", "jax.tree_util", "jax.numpy")
+    )
+    functions = {name: _function(name) for name in (*NAMES, "treedef_is_leaf")}
+    functions["multimap"] = functions["map"]
+    for name in NAMES:
+        if name != "multimap":
+            setattr(tree, name, functions[name])
+        if name != "multimap" or not modern:
+            setattr(util, f"tree_{name}", functions[name])
+        if not modern:
+            setattr(jax, f"tree_{name}", functions[name])
+    util.treedef_is_leaf = functions["treedef_is_leaf"]  # type: ignore[attr-defined]
+    if not modern:
+        jax.treedef_is_leaf = functions["treedef_is_leaf"]  # type: ignore[attr-defined]
+    for name in ("jit", "grad", "vmap"):
+        setattr(jax, name, _function(name))
+    jax.tree, jax.tree_util, jax.numpy = tree, util, numpy  # type: ignore[attr-defined]
+    jax.__path__ = []
+    return {module.__name__: module for module in (jax, tree, util, numpy)}
+
+
+class _Function:
+    """Stands for a function of JAX; equal to the one of the same name, whatever namespace it is in."""
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+
+    def __call__(self, *args: object, **_: object) -> object:
+        return (self.__name__, len(args))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Function) and self.__name__ == other.__name__
+
+    def __hash__(self) -> int:
+        return hash(self.__name__)
+
+    def __repr__(self) -> str:
+        return f"<{self.__name__}>"
+
+
+def _function(name: str) -> _Function:
+    return _Function(name)
+
+
+def bound(source: bytes, *, modern: bool, monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
+    """What the source binds, run with a stand-in for JAX; functions and classes by name only."""
+    for name in [name for name in sys.modules if name == "jax" or name.startswith("jax.")]:
+        monkeypatch.delitem(sys.modules, name)
+    for name, module in stand_in(modern=modern).items():
+        monkeypatch.setitem(sys.modules, name, module)
+    names: dict[str, object] = {"__name__": "case", "__file__": __file__}
+    exec(compile(source, "case", "exec", dont_inherit=True), names)
+    del names["__builtins__"]
+    plain = (_Function, str, int, dict, tuple, list)
+    used = {
+        name: value if isinstance(value, plain) else type(value).__name__
+        for name, value in names.items()
+    }
+    for name, value in names.items():
+        if name == "late" and callable(value):
+            used["late()"] = value()
+        if name == "use" and callable(value):
+            value(None, None, None, None, None)
+        if name == "Holder":
+            used["Holder.leaves"] = vars(value)["leaves"]
+    return used
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if case.facts.get("run")], ids=lambda case: case.name
+)
+def test_after_binds_on_new_jax_what_before_bound_on_old_jax(
+    case: Case, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        before = bound(case.before, modern=False, monkeypatch=patch)
+    with monkeypatch.context() as patch:
+        after = bound(case.after, modern=True, monkeypatch=patch)
+    assert after == before
+
+
+def test_without_the_codemod_the_old_names_are_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises((AttributeError, ImportError)), monkeypatch.context() as patch:
+        bound(b"import jax\nx = jax.tree_map\n", modern=True, monkeypatch=patch)
+
+
+@pytest.mark.parametrize("name", RETIRED)
+@pytest.mark.parametrize("target", ["0.2.0", "0.4.24", "0.4.25", "0.10.2"])
+def test_every_retired_name_is_spelled_as_the_target_has_it(name: str, target: str) -> None:
+    retired = RETIRED[name]
+    new_enough = target in ("0.4.25", "0.10.2") and not name.startswith("jax.tree_util")
+    short = f"jax.tree.{retired.tree}" if retired.tree and new_enough else None
+    expected = short or f"jax.tree_util.{retired.tree_util}"
+    result = migrate_source(f"import jax\n{name}(a)\n", target_jax=target, select=["tree-aliases"])
+    assert result.after.decode() == f"import jax\n{expected}(a)\n"
+
+
+@pytest.mark.parametrize("name", [name for name in RETIRED if name.count(".") == 1])
+@pytest.mark.parametrize("target", ["0.2.0", "0.10.2"])
+def test_every_retired_name_is_imported_from_tree_util(name: str, target: str) -> None:
+    old, new = name.removeprefix("jax."), RETIRED[name].tree_util
+    words = new if new == old else f"{new} as {old}"
+    result = migrate_source(f"from jax import {old}\n", target_jax=target, select=["tree-aliases"])
+    assert result.after.decode() == f"from jax.tree_util import {words}\n"
