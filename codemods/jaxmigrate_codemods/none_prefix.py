@@ -83,8 +83,9 @@ class NonePrefix(Codemod):
         return guard_call(node, guard, first=first)
 
     def _site(self, call: TreeCall, module: Facts) -> Iterator[Site]:
-        plan = module.plan_guard(call)
         verdict = module.judge(call)
+        several = verdict.confidence is not None and verdict.confidence > Confidence.POSSIBLE
+        plan = module.plan_guard(call, several=several)
         if isinstance(plan, Unneeded) or verdict.confidence is None:
             return
         action, reason = Action.EDIT, verdict.reason

@@ -152,10 +152,18 @@ class _Migration:
         self.source = source
         self.project = project
         self.settings = settings
-        self.newline = newline_of(source.text)
-        self.original = LineIndex(source.text)
         self.skipping = _Skipping(skips(source.text))
         self.reports: list[SiteReport] = []
+
+    @cached_property
+    def newline(self) -> str:
+        """The newline that the file's lines end with."""
+        return newline_of(self.source.text)
+
+    @cached_property
+    def original(self) -> LineIndex:
+        """The lines of the file as it was read."""
+        return LineIndex(self.source.text)
 
     @cached_property
     def style(self) -> Style:
@@ -213,6 +221,8 @@ class _Migration:
         return _Stage(self._facts(module, new_text, to_original), to_original)
 
     def _facts(self, module: Module, text: str, to_original: OffsetMap) -> Facts:
+        if not to_original.moves:
+            return Facts(module, text, self.project, self.settings.target, self.settings.evidence)
         lines = LineIndex(text)
 
         def original(call: ast.Call) -> tuple[int, int]:

@@ -14,9 +14,9 @@ from command_line import RETIRED, call, command, contents, environment, fill
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 
-SITES = "import jax\n" + "jax.tree_map(f, t)\n" * 150
+SITES = "import jax\n" + "jax.tree_map(f, t)\n" * 20
 MENDED = SITES.replace("tree_map", "tree.map")
-COUNT = 60
+COUNT = 40
 ONCE_READY = """
 import os, signal, sys
 import jaxmigrate.{module} as module
@@ -37,7 +37,9 @@ main(sys.argv[1:])
 """
 
 
-def interrupt(folder: Path, module: str, function: str, at: int, *arguments: str) -> tuple[int, str]:
+def interrupt(
+    folder: Path, module: str, function: str, at: int, *arguments: str
+) -> tuple[int, str]:
     """Run, and send SIGINT when `function` is called for the `at`-th time."""
     program = ONCE_READY.format(module=module, function=function, at=at)
     done = subprocess.run(
@@ -131,7 +133,7 @@ def test_a_reader_that_goes_away_is_no_error_for_the_pipe_either(tmp_path: Path)
     assert running.stdout is not None
     assert running.stderr is not None
     running.stdout.close()
-    running.stdin.write(b"import jax\n" + b"jax.tree_map(f, t)\n" * 9000)
+    running.stdin.write(b"import jax\n" + b"jax.tree_map(f, t)\n" * 300)
     running.stdin.close()
     said = running.stderr.read().decode()
     running.stderr.close()

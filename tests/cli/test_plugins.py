@@ -41,6 +41,9 @@ class Other(Codemod):
         REWRITE
 '''
 
+METADATA = "Metadata-Version: 2.1\nName: other-codemods\nVersion: 1.0\n"
+POINTS = "[jaxmigrate.codemods]\nother = other_codemods\n"
+
 
 def install(folder: Path, rewrite: str, find: str = "pass") -> Path:
     """A folder for the search path, with the plug-in and what pip would record of it."""
@@ -51,8 +54,8 @@ def install(folder: Path, rewrite: str, find: str = "pass") -> Path:
         folder,
         {
             "other_codemods.py": source.replace("FIND", find),
-            "other_codemods-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: other-codemods\nVersion: 1.0\n",
-            "other_codemods-1.0.dist-info/entry_points.txt": "[jaxmigrate.codemods]\nother = other_codemods\n",
+            "other_codemods-1.0.dist-info/METADATA": METADATA,
+            "other_codemods-1.0.dist-info/entry_points.txt": POINTS,
         },
     )
 
@@ -156,9 +159,7 @@ def test_a_codemod_that_fails_costs_the_file_and_exit_4(
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_a_codemod_that_recurses_without_end_costs_the_file_only(
-    tmp_path: Path, jobs: str
-) -> None:
+def test_a_codemod_that_recurses_without_end_costs_the_file_only(tmp_path: Path, jobs: str) -> None:
     rewrite = "return self.rewrite(site, node)"
     answer = run(tmp_path, OTHERS, "--write", "-j", jobs, rewrite=rewrite)
     assert answer.code in (3, 4), answer.both
@@ -230,7 +231,9 @@ BAD_PLACES = {
 def test_an_entry_point_that_leads_nowhere_is_named_in_one_line(tmp_path: Path, name: str) -> None:
     points, words = BAD_PLACES[name]
     place = install(tmp_path / "site", GOOD)
-    fill(place, {"other_codemods-1.0.dist-info/entry_points.txt": f"[jaxmigrate.codemods]\n{points}"})
+    fill(
+        place, {"other_codemods-1.0.dist-info/entry_points.txt": f"[jaxmigrate.codemods]\n{points}"}
+    )
     project = fill(tmp_path / "project", OTHERS)
     answer = process("run", "--write", cwd=project, path=(place,))
     assert answer.code == 2

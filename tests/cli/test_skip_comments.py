@@ -97,9 +97,7 @@ NOT_SKIPPED = {
 
 
 @pytest.mark.parametrize("name", NOT_SKIPPED)
-def test_what_is_no_skip_comment_for_a_site_leaves_nothing_alone(
-    tmp_path: Path, name: str
-) -> None:
+def test_what_is_no_skip_comment_for_a_site_leaves_nothing_alone(tmp_path: Path, name: str) -> None:
     source = HEAD + NOT_SKIPPED[name]
     call("run", "--write", cwd=fill(tmp_path, {"a.py": source}))
     assert (tmp_path / "a.py").read_text() == source.replace("jax.tree_map", "jax.tree.map")

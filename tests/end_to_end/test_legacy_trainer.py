@@ -62,7 +62,7 @@ def test_after_a_run_it_gives_the_old_numbers(trainer: Path, confidence: str) ->
 def test_a_second_run_edits_nothing(trainer: Path) -> None:
     jaxmigrate(trainer, "run", "--write")
     once = contents(trainer)
-    done = jaxmigrate(trainer, "run", "--write", "--format", "json")
+    done = jaxmigrate(trainer, "run", "--write", "--allow-dirty", "--format", "json")
     assert json.loads(done.stdout)["summary"]["edited"] == {}
     assert contents(trainer) == once
 

@@ -66,6 +66,11 @@ class Verdict:
         """Whether this is a fault of the tool."""
         return self.status in (Status.DIFFERS, Status.FAILED)
 
+    @property
+    def obstacles(self) -> tuple[str, ...]:
+        """Why sites were left alone, without what is known of their trees: these can be counted."""
+        return tuple(reason.split("; ", 1)[-1] for reason in self.held)
+
     def __str__(self) -> str:
         parts = [
             f"status: {self.status} {self.failure}".rstrip(),

@@ -29,6 +29,7 @@ class Tally:
     edited: int = 0
     wrong: list[tuple[int, str]] = field(default_factory=list)
     by_form: Counter[str] = field(default_factory=Counter)
+    failures: Counter[str] = field(default_factory=Counter)
 
     def add(self, other: Tally) -> None:
         """Take in what became of others."""
@@ -37,6 +38,7 @@ class Tally:
         self.edited += other.edited
         self.wrong += other.wrong
         self.by_form += other.by_form
+        self.failures += other.failures
 
 
 def blocks(lines: list[str]) -> Iterator[range]:
@@ -60,7 +62,8 @@ def blocks(lines: list[str]) -> Iterator[range]:
 def _alike(one: Verdict, other: Verdict) -> bool:
     """Whether both go wrong in the same way, as far as can be told."""
     raised = (one.new.raised, one.back.raised) == (other.new.raised, other.back.raised)
-    return raised and one.status is other.status and one.edited == other.edited
+    said = one.failure[:25] == other.failure[:25]
+    return raised and said and one.status is other.status and one.edited == other.edited
 
 
 def minimised(verdict: Verdict, judged: Callable[[str], Verdict]) -> Verdict:
@@ -90,9 +93,10 @@ def tally(seeds: range, tool: str) -> Tally:
         found.statuses[verdict.status] += 1
         found.edited += verdict.edited
         if verdict.status is Status.HELD:
-            found.held.update(verdict.held)
+            found.held.update(verdict.obstacles)
         if verdict.wrong:
             found.by_form.update(program.features)
+            found.failures[verdict.failure.split(" (")[0] or "other result"] += 1
             found.wrong.append((seed, str(minimised(verdict, judged))))
     return found
 
@@ -119,6 +123,8 @@ def main() -> int:
         print(f"{status:10} {total.statuses[status]}")
     for reason, count in total.held.most_common():
         print(f"  held {count:6}  {reason}")
+    for failure, count in total.failures.most_common(12):
+        print(f"  wrong {count:5}  {failure}")
     for form, count in total.by_form.most_common(12):
         print(f"  wrong {count:5}  {form}")
     return 1 if total.wrong else 0

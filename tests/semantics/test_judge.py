@@ -56,7 +56,11 @@ def test_programs_run_under_the_old_rule() -> None:
 
 
 @settings(
-    max_examples=100, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
+    max_examples=100,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=list(HealthCheck),
 )
 @given(programs())
 def test_hypothesis_draws_the_same_kind_of_programs(program: Program) -> None:

@@ -18,7 +18,7 @@ def test_migrated_programs_give_what_they_gave() -> None:
     ]
     assert not wrong, f"{len(wrong)} of {PROGRAMS} differ\n\n" + "\n\n".join(wrong[:5])
     held = [verdict for verdict in verdicts.values() if verdict.status is Status.HELD]
-    reasons = Counter(reason for verdict in held for reason in verdict.held)
+    reasons = Counter(reason for verdict in held for reason in verdict.obstacles)
     listed = "\n".join(f"{count:5} {reason}" for reason, count in reasons.most_common())
     print(f"{len(held)} of {PROGRAMS} held\n{listed}")
     assert len(held) <= HELD_SHARE * PROGRAMS, f"{len(held)} of {PROGRAMS} held\n{listed}"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import libcst as cst
 import pytest
@@ -11,7 +13,7 @@ from packaging.version import Version
 
 from jaxmigrate.analysis.facts import Facts
 from jaxmigrate.analysis.project import Project
-from jaxmigrate.codemod import Codemod, Example, NodeKind, Replacement, Site
+from jaxmigrate.codemod import Codemod, Example, NodeKind, Site
 from jaxmigrate.model import Action, Confidence, FailureKind, FileResult, Span
 from jaxmigrate.pipeline import Settings, migrate_file
 from jaxmigrate.rewriting.gates import (
@@ -26,10 +28,22 @@ from jaxmigrate.rewriting.gates import (
 from jaxmigrate.rewriting.splice import Edit
 from jaxmigrate.sources.text import decode
 
+if TYPE_CHECKING:
+    from jaxmigrate.codemod import Replacement
+
 
 @pytest.mark.parametrize(
     "text",
-    ["f(\n", "x = = 1\n", "if x:\npass\n", "x = '\n", "\tx\n  y\n", "(" * 3000, "x = 1\0\n", "a := 1\n"],
+    [
+        "f(\n",
+        "x = = 1\n",
+        "if x:\npass\n",
+        "x = '\n",
+        "\tx\n  y\n",
+        "(" * 3000,
+        "x = 1\0\n",
+        "a := 1\n",
+    ],
 )
 def test_a_result_that_does_not_parse_is_refused(text: str) -> None:
     with pytest.raises(GateFailure, match="does not parse"):
@@ -172,7 +186,8 @@ def test_another_newline_style_is_refused(old: str, new: str, words: str) -> Non
 
 
 @pytest.mark.parametrize(
-    ("old", "new"), [("a\nb\n", "c\n"), ("a\r\nb", "a\r\nc\r\nb"), ("a\r\nb\n", "a\r\nb\n"), ("", "")]
+    ("old", "new"),
+    [("a\nb\n", "c\n"), ("a\r\nb", "a\r\nc\r\nb"), ("a\r\nb\n", "a\r\nb\n"), ("", "")],
 )
 def test_the_same_newline_style_is_let_through(old: str, new: str) -> None:
     check_style(old, new)
@@ -208,6 +223,7 @@ class Faulty(Codemod):
         return Site(span, Action.EDIT, Confidence.PROVEN, "for tests", kind=kind)
 
     def rewrite(self, site: Site, node: cst.CSTNode) -> Replacement:
+        del site, node
         match self.fault:
             case "syntax":
                 return cst.NamedExpr(cst.Name("a"), cst.Name("b"))
@@ -228,8 +244,6 @@ class Faulty(Codemod):
 
 def migrated(fault: str, source: bytes) -> FileResult:
     """What becomes of a file under a codemod with a fault."""
-    from pathlib import Path
-
     file = decode(source, "a.py", Path("a.py"))
     project = Project(["a.py"], {"a.py": file.text}.get)
     settings = Settings((Faulty(fault),), Confidence.LIKELY, Version("0.10.2"))

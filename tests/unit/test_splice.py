@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import libcst as cst
 import pytest
@@ -11,12 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jaxmigrate.analysis.facts import Facts
-from jaxmigrate.codemod import Codemod, NodeKind, Replacement, Site
+from jaxmigrate.codemod import Codemod, NodeKind, Site
 from jaxmigrate.lines import LineIndex
 from jaxmigrate.model import Action, Confidence, Span
 from jaxmigrate.rewriting.nodes import Unparsable, code, parse_expression, parse_small_statement
 from jaxmigrate.rewriting.offsets import OffsetMap
 from jaxmigrate.rewriting.splice import Edit, Overlap, rewrite, splice
+
+if TYPE_CHECKING:
+    from jaxmigrate.codemod import Replacement
 
 
 class Wrap(Codemod):
@@ -35,6 +39,7 @@ class Wrap(Codemod):
         raise NotImplementedError
 
     def rewrite(self, site: Site, node: cst.CSTNode) -> Replacement:
+        del site
         if isinstance(node, cst.BaseExpression):
             return cst.Call(cst.Name("w"), [cst.Arg(node)])
         assert isinstance(node, cst.BaseSmallStatement)
@@ -128,13 +133,13 @@ def test_an_expression_is_printed_back_as_it_is(source: str, newline: str) -> No
     assert code(parse_expression(text, newline), newline) == text
 
 
-@pytest.mark.parametrize("source", ["", "a b", "x = 1", "(", "pass", "a)(b"])
+@pytest.mark.parametrize("source", ["a b", "x = 1", "(", "pass", "a)(b"])
 def test_what_is_no_expression_is_refused(source: str) -> None:
     with pytest.raises(Unparsable):
         parse_expression(source, "\n")
 
 
-@pytest.mark.parametrize("source", ["", "if a: pass", "a; b", "a\nb", "def f(): pass", "x = ("])
+@pytest.mark.parametrize("source", ["if a: pass", "a; b", "a\nb", "def f(): pass", "x = ("])
 def test_what_is_no_simple_statement_is_refused(source: str) -> None:
     with pytest.raises(Unparsable):
         parse_small_statement(source, "\n")
@@ -142,7 +147,14 @@ def test_what_is_no_simple_statement_is_refused(source: str) -> None:
 
 @pytest.mark.parametrize(
     "source",
-    ["import a", "from a import (\n  b,  # c\n)", "x = 1", "del a", "return", "from a import \\\n b"],
+    [
+        "import a",
+        "from a import (\n  b,  # c\n)",
+        "x = 1",
+        "del a",
+        "return",
+        "from a import \\\n b",
+    ],
 )
 def test_a_simple_statement_is_printed_back_as_it_is(source: str) -> None:
     assert code(parse_small_statement(source, "\n"), "\n") == source

@@ -10,13 +10,13 @@ import re
 from jaxmigrate.analysis.calls import TREE_MAP_WORDS
 
 _WORD = "|".join(sorted(map(re.escape, TREE_MAP_WORDS), key=len, reverse=True))
-_ALIAS = re.compile(
-    rf"(?P<assigned>\b\w+)\s*=\s*(?:[\w.]*\bpartial\(\s*)?[\w.]*\b(?:{_WORD})\s*(?:[,)#]|$)"
-    rf"|\b(?:{_WORD})\s+as\s+(?P<imported>\w+)",
+_ASSIGNED = re.compile(
+    rf"^[ \t]*(\w+)[ \t]*=\s*(?:[\w.]*\bpartial\(\s*)?(?:\w+\.)*(?:{_WORD})[ \t]*(?:[,)#]|$)",
     re.MULTILINE,
 )
+_IMPORTED = re.compile(rf"\b(?:{_WORD})[ \t]+as[ \t]+(\w+)")
 
 
 def alias_names(text: str) -> set[str]:
     """Every name that the text seems to bind to a tree map or a partial of one."""
-    return {match["assigned"] or match["imported"] for match in _ALIAS.finditer(text)}
+    return {*_ASSIGNED.findall(text), *_IMPORTED.findall(text)}

@@ -19,12 +19,16 @@ _MAX_PARTIALS: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What a `partial` around a tree map has bound already, and where that partial stands."""
+    """What a `partial` around a tree map has bound already, and where that partial stands.
+
+    `partial` is the call of `functools.partial`, None if there is none.
+    """
 
     args: tuple[ast.expr, ...] = ()
     keywords: tuple[ast.keyword, ...] = ()
     scope: Scope | None = None
     module: Module | None = None
+    partial: ast.Call | None = None
 
     def holds(self, expr: ast.expr) -> bool:
         """Whether `expr` is one of the bound arguments."""
@@ -161,7 +165,7 @@ def _entity_as_tree_map(
     if bound.module not in (None, entity.module):
         return None
     args, keywords = (*bound.args, *call.args[1:]), (*bound.keywords, *call.keywords)
-    return name, Bound(args, keywords, entity.scope, entity.module)
+    return name, Bound(args, keywords, entity.scope, entity.module, call)
 
 
 def _direct(node: ast.Call, scope: Scope, module: Module, project: Project) -> TreeCall | None:

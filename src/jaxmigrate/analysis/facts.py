@@ -61,7 +61,11 @@ class Facts:
         self.text = text
         self.project = project
         self.target = target
-        self.lines = LineIndex(text)
+
+    @cached_property
+    def lines(self) -> LineIndex:
+        """The lines of the text."""
+        return LineIndex(self.text)
 
     def span(self, node: ast.AST) -> Span:
         """Where a node of this module stands. Raises ValueError for a node without a position."""
@@ -114,8 +118,10 @@ class Facts:
 
     def star_uses(self, names: Collection[str]) -> Iterator[Use]:
         """Every bare name that stands for one of `names` because of an `import *`."""
+        if not self.module.scopes.module.star_imports:
+            return
         for node, scope in self.module.scopes.names:
-            if scope.owner(node.id) is not None or not self.module.scopes.module.star_imports:
+            if scope.owner(node.id) is not None:
                 continue
             for entity in self.project.lookup(node.id, scope, self.module):
                 if isinstance(entity, External) and entity.name in names:
@@ -180,9 +186,12 @@ class Facts:
         strings = (n for n in ast.walk(node) if isinstance(n, ast.Constant | ast.JoinedStr))
         return any(n.end_lineno != n.lineno for n in strings)
 
-    def plan_guard(self, call: TreeCall) -> Plan:
-        """How a tree-map call of this module is guarded against None prefixes."""
-        return plan_guard(call, self.place(call.scope), self._text_with)
+    def plan_guard(self, call: TreeCall, *, several: bool = False) -> Plan:
+        """How a tree-map call of this module is guarded against None prefixes.
+
+        `several` says that a partial is known to be called with several trees.
+        """
+        return plan_guard(call, self.place(call.scope), self._text_with, several=several)
 
     def judge(self, call: TreeCall) -> Verdict:
         """How likely it is that the first tree of a call holds a None, and what says so."""

@@ -124,9 +124,12 @@ class _Predicate:
     names: frozenset[str] = frozenset()
 
 
-def plan_guard(call: TreeCall, place: Place, text_of: TextOf) -> Plan:
-    """Decide how `call` is to be guarded; `text_of` gives an expression's source text."""
-    refusal = _unreadable(call) or _arity_unknown(call, place)
+def plan_guard(call: TreeCall, place: Place, text_of: TextOf, *, several: bool) -> Plan:
+    """Decide how `call` is to be guarded; `text_of` gives an expression's source text.
+
+    `several` says that a partial is known to be called with several trees.
+    """
+    refusal = _unreadable(call) or (None if several else _arity_unknown(call, place))
     if refusal is not None:
         return refusal
     assert call.callback is not None

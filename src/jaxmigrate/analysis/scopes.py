@@ -55,6 +55,7 @@ class Scope:
     bindings: dict[str, list[Binding]] = field(default_factory=dict)
     rebound_outside: dict[str, str] = field(default_factory=dict)
     star_imports: list[str] = field(default_factory=list)
+    _owners: dict[str, Scope | None] = field(default_factory=dict)
 
     @property
     def is_class(self) -> bool:
@@ -79,7 +80,15 @@ class Scope:
             scope = scope.parent
 
     def owner(self, name: str) -> Scope | None:
-        """The scope whose binding a use of `name` here refers to, or None if nothing binds it."""
+        """The scope whose binding a use of `name` here refers to, or None if nothing binds it.
+
+        To be asked only once the whole module has been read.
+        """
+        if name not in self._owners:
+            self._owners[name] = self._find_owner(name)
+        return self._owners[name]
+
+    def _find_owner(self, name: str) -> Scope | None:
         for scope in self.chain():
             elsewhere = scope.rebound_outside.get(name)
             if elsewhere == "global":

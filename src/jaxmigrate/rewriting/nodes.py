@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TypeVar
 
 import libcst as cst
-import libcst.matchers
 
 NodeT = TypeVar("NodeT", bound=cst.CSTNode)
 
@@ -57,8 +56,10 @@ def code(node: cst.CSTNode, newline: str) -> str:
 
 def comments_of(node: cst.CSTNode) -> list[str]:
     """The comments in a node, in order."""
-    found = cst.matchers.findall(node, cst.matchers.Comment())
-    return [comment.value for comment in found if isinstance(comment, cst.Comment)]
+    found = [node.value] if isinstance(node, cst.Comment) else []
+    for inner in node.children:
+        found.extend(comments_of(inner))
+    return found
 
 
 def _parse(source: str, newline: str) -> cst.BaseExpression:

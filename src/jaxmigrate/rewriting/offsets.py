@@ -19,6 +19,11 @@ class OffsetMap:
         self._stages = stages
         self._tables = [_table(edits) for edits in stages]
 
+    @property
+    def moves(self) -> bool:
+        """Whether anything was edited."""
+        return bool(self._stages)
+
     def after(self, edits: Sequence[Edit]) -> OffsetMap:
         """The map once `edits`, in order and given in the newest text, are made too."""
         return OffsetMap((*self._stages, tuple(edits)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -46,7 +46,7 @@ _REGISTERING: Final = frozenset(
         "jax.tree_util.register_dataclass",
     }
 )
-_STATIC_OPTIONS: Final = {"static": True, "pytree_node": False}
+_STATIC_OPTIONS: Final = frozenset({("static", True), ("pytree_node", False)})
 _OWN_CONTAINERS: Final = frozenset({"builtins.dict", "builtins.list", "builtins.tuple"})
 
 
@@ -84,6 +84,7 @@ class Classes:
     def __init__(self, project: Project) -> None:
         self._project = project
         self._facts: dict[ast.ClassDef, ClassFacts] = {}
+        self._stores: dict[ast.AST, Mapping[str, Sequence[ast.expr]]] = {}
         self._registered: dict[Module, dict[str, frozenset[str] | None]] = {}
 
     def facts(self, definition: Definition) -> ClassFacts:
@@ -104,6 +105,15 @@ class Classes:
                 if isinstance(binding.node, ast.FunctionDef | ast.AsyncFunctionDef):
                     return Definition(owner.module, binding.node, body), owner
         return None
+
+    def stores(
+        self, method: ast.FunctionDef | ast.AsyncFunctionDef
+    ) -> Mapping[str, Sequence[ast.expr]]:
+        """What a method assigns to the attributes of its first parameter, by attribute."""
+        if method not in self._stores:
+            first = [*method.args.posonlyargs, *method.args.args][:1]
+            self._stores[method] = _stores(method, first[0].arg) if first else {}
+        return self._stores[method]
 
     def lineage(self, definition: Definition) -> Iterator[Definition]:
         """A class and its bases in the project, nearest first."""
@@ -195,9 +205,10 @@ class Classes:
         if getattr(value.func, "attr", getattr(value.func, "id", "")) == "static_field":
             return True
         return any(
-            isinstance(k.value, ast.Constant) and _STATIC_OPTIONS.get(k.arg or "") is k.value.value
+            (k.arg, getattr(k.value, "value", None)) in _STATIC_OPTIONS
+            or (k.arg == "metadata" and "static" in ast.dump(k.value))
             for k in value.keywords
-        ) or any(k.arg == "metadata" and "static" in ast.dump(k.value) for k in value.keywords)
+        )
 
     def _registrations(self, module: Module) -> dict[str, frozenset[str] | None]:
         """The classes that a module registers by a call, with the fields that JAX is to see."""
@@ -231,6 +242,22 @@ class Classes:
             if name == "functools.partial":
                 expr = decorator.args[0]
         return self._project.name_of(expr, definition.scope, definition.module) or ""
+
+
+def _stores(method: ast.AST, owner: str) -> Mapping[str, Sequence[ast.expr]]:
+    found: dict[str, list[ast.expr]] = {}
+    for node in ast.walk(method):
+        if isinstance(node, ast.Assign):
+            targets = node.targets
+        elif isinstance(node, ast.AnnAssign):
+            targets = [node.target]
+        else:
+            continue
+        for target in targets:
+            inside = isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name)
+            if inside and target.value.id == owner and node.value is not None:  # type: ignore[union-attr]
+                found.setdefault(target.attr, []).append(node.value)  # type: ignore[union-attr]
+    return found
 
 
 def _is_field_call(call: ast.Call) -> bool:

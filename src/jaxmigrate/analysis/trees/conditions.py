@@ -20,8 +20,8 @@ def truth(test: ast.expr, frame: Frame, interpreter: Interpreter) -> bool | None
         return None if inner is None else not inner
     if isinstance(test, ast.BoolOp):
         return _bool_truth(test, frame, interpreter)
-    if isinstance(test, ast.Compare) and len(test.ops) == 1:
-        return _compare_truth(test, frame, interpreter)
+    if isinstance(test, ast.Compare):
+        return _compare_truth(test, frame, interpreter) if len(test.ops) == 1 else None
     value = interpreter.evaluate(test, frame)
     if value.none is Is.YES:
         return False

@@ -8,18 +8,22 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from jaxmigrate.analysis.calls import TreeCall, tree_calls
-from jaxmigrate.analysis.project import Module, Project
+from jaxmigrate.analysis.project import Definition, Module, Project
 from jaxmigrate.analysis.scopes import Scope
 from jaxmigrate.analysis.trees.interpreter import Interpreter, Notes, closures_in
 from jaxmigrate.analysis.trees.meetings import Meeting, meeting
 from jaxmigrate.analysis.trees.values import Token
 from jaxmigrate.model import Evidence
 
-_ROUNDS: Final = 3
+_ROUNDS: Final = 2
 """How many calls away from a tree map a function may be, to be run for what it passes on."""
 
-_MAX_CALLERS: Final = 60
-"""A name that more functions than this call says too little of which function is meant."""
+_BASE_STEPS: Final = 10_000
+_STEPS_A_CALL: Final = 150
+"""How many expressions are looked at in all, by the number of tree maps: the cost stays in proportion."""
+
+_MAX_ALIKE: Final = 20
+"""How many attributes of unknown objects may go by a function's name, to be taken for it."""
 
 Position: TypeAlias = tuple[str, int, int]
 """A call by its file, line (from 1) and column (in UTF-8 bytes from 0)."""
@@ -59,18 +63,24 @@ class _Collector:
         self._interpreter = Interpreter(project, self._calls_of)
 
     def table(self, paths: Iterable[str], mentioning: Mentioning) -> Table:
-        wanted = _Wanted(self._calls_of)
+        wanted = _Wanted(self._project, self._calls_of)
         wanted.add_modules(self._modules(paths))
-        for _ in range(_ROUNDS):
+        for distance in range(1, _ROUNDS + 1):
             wanted.add_modules(self._modules(mentioning(frozenset(wanted.names))))
-            wanted.add_callers()
-        for module in wanted.modules:
-            if wanted.at_top(module):
-                self._note(self._interpreter.run_module(module))
-            for closure in closures_in(module):
-                if wanted.has(closure.node):
-                    self._note(self._interpreter.run(closure))
+            wanted.add_users(distance)
+        self._interpreter.mapping = wanted.functions
+        self._interpreter.budget = _BASE_STEPS + _STEPS_A_CALL * wanted.many
+        for distance in range(_ROUNDS + 1):
+            for module in wanted.modules:
+                self._run(module, wanted, distance)
         return self._known
+
+    def _run(self, module: Module, wanted: _Wanted, distance: int) -> None:
+        if wanted.top.get(module.path) == distance:
+            self._note(self._interpreter.run_module(module))
+        for closure in closures_in(module):
+            if wanted.functions.get(closure.node) == distance:
+                self._note(self._interpreter.run(closure))
 
     def _modules(self, paths: Iterable[str]) -> list[Module]:
         found = (self._project.module(path) for path in sorted(paths))
@@ -94,6 +104,15 @@ class _Collector:
             self._known[position] = _stronger(self._known.get(position), Known(met, minded))
 
 
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """A name or attribute that is read, with where it stands."""
+
+    node: ast.Name | ast.Attribute
+    scope: Scope
+    module: Module
+
+
 def _minded(shape: Token | None, notes: Notes) -> Evidence | None:
     return notes.minded.get(shape) if shape is not None else None
 
@@ -106,18 +125,25 @@ def _stronger(one: Known | None, other: Known) -> Known:
 
 
 class _Wanted:
-    """The functions worth running: those that map several trees, and those that call them.
+    """The functions worth running: those that map several trees, and those that use them.
 
-    `names` are the names such functions are called by.
+    `functions` says how many calls each is away from a tree map, `top` the same for the statements of
+    modules themselves, `names` what such functions, and the classes whose methods they are, go by;
+    `many` counts the many-tree maps.
     """
 
-    def __init__(self, calls_of: Callable[[Module], Mapping[ast.Call, TreeCall]]) -> None:
+    def __init__(
+        self, project: Project, calls_of: Callable[[Module], Mapping[ast.Call, TreeCall]]
+    ) -> None:
         self.modules: list[Module] = []
         self.names: set[str] = set()
+        self._project = project
         self._calls_of = calls_of
-        self._functions: set[ast.AST] = set()
-        self._top: set[str] = set()
-        self._called: dict[str, list[tuple[ast.AST | None, Module]]] = {}
+        self.functions: dict[ast.AST, int] = {}
+        self.top: dict[str, int] = {}
+        self.many = 0
+        self._owners: set[ast.AST] = set()
+        self._users: dict[str, list[_Use]] = {}
 
     def add_modules(self, modules: Iterable[Module]) -> None:
         """Look at further modules; those known already are passed over."""
@@ -126,40 +152,41 @@ class _Wanted:
             if module.path in known:
                 continue
             self.modules.append(module)
-            for node, scope in module.scopes.calls:
-                last = _last_name(node.func)
-                if last:
-                    self._called.setdefault(last, []).append((_outermost(scope), module))
+            for node, scope in (*module.scopes.names, *module.scopes.attributes):
+                use = _Use(node, scope, module)
+                self._users.setdefault(_last_name(node), []).append(use)
             for call in self._calls_of(module).values():
                 if call.many:
-                    self._add(_outermost(call.scope), module, call.scope)
+                    self.many += 1
+                    self._add(_outermost(call.scope), module, 0)
 
-    def add_callers(self) -> None:
-        """Add the functions that call, by name, one of those there are."""
+    def add_users(self, distance: int) -> None:
+        """Add the functions that use one of those there are, `distance` calls away from a tree map."""
         for name in sorted(self.names):
-            callers = self._called.get(name, [])
-            if len(callers) <= _MAX_CALLERS:
-                for function, module in callers:
-                    self._add(function, module, None)
+            uses = self._users.get(name, [])
+            methods = [use for use in uses if isinstance(use.node, ast.Attribute)]
+            for use in uses:
+                if self._is_meant(use, len(methods)):
+                    self._add(_outermost(use.scope), use.module, distance)
 
-    def has(self, function: ast.AST) -> bool:
-        """Whether a function at the top of a module or class is to be run."""
-        return function in self._functions
+    def _is_meant(self, use: _Use, alike: int) -> bool:
+        """Whether a name stands for one of the functions, or, as an attribute of who knows what, may."""
+        entities = self._project.resolve(use.node, use.scope, use.module)
+        if entities:
+            nodes = [entity.node for entity in entities if isinstance(entity, Definition)]
+            return any(node in self.functions or node in self._owners for node in nodes)
+        return isinstance(use.node, ast.Attribute) and alike <= _MAX_ALIKE
 
-    def at_top(self, module: Module) -> bool:
-        """Whether a module's own statements are to be run."""
-        return module.path in self._top
-
-    def _add(self, function: ast.AST | None, module: Module, scope: Scope | None) -> None:
+    def _add(self, function: ast.AST | None, module: Module, distance: int) -> None:
         if function is None:
-            self._top.add(module.path)
+            self.top.setdefault(module.path, distance)
             return
-        inner = {getattr(outer.node, "name", "") for outer in _outward(scope)}
-        self.names |= {*inner, getattr(function, "name", "")} - {""}
-        self._functions.add(function)
+        self.functions.setdefault(function, distance)
+        self.names.add(getattr(function, "name", ""))
         owner = module.scopes.parents.get(function)
         if isinstance(owner, ast.ClassDef):
             self.names.add(owner.name)
+            self._owners.add(owner)
 
 
 def _outward(scope: Scope | None) -> Iterator[Scope]:

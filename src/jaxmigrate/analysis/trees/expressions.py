@@ -269,16 +269,26 @@ def _bool(node: ast.BoolOp, frame: Frame, interpreter: Interpreter) -> Value:
         value = interpreter.evaluate(part, frame)
         last = position == len(node.values) - 1
         if isinstance(node.op, ast.Or):
-            values.append(value if last else not_none(value))
+            certain = _certainly(value)
+            if certain is not False or last:
+                values.append(value if last else not_none(value))
+            if certain is True:
+                break
             assume(part, False, frame, interpreter)
         else:
             if last or value.none is not Is.NO:
                 values.append(value)
             assume(part, True, frame, interpreter)
     frame.variables = before
-    if isinstance(node.op, ast.Or) and len(values) == 2 and values[0].none is Is.YES:
-        return values[1]
     return joined(values)
+
+
+def _certainly(value: Value) -> bool | None:
+    """Whether a value is certainly true, or certainly false."""
+    if value.none is Is.YES:
+        return False
+    known = value.constant is not None and value.none is Is.NO
+    return bool(value.constant) if known else None
 
 
 def _binary(node: ast.BinOp, frame: Frame, interpreter: Interpreter) -> Value:

@@ -8,7 +8,7 @@ depth and number of steps are bounded, so that the cost grows with the code that
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -26,6 +26,7 @@ from jaxmigrate.analysis.project import Value as Assigned
 from jaxmigrate.analysis.scopes import Kind
 from jaxmigrate.analysis.trees import expressions, invocation, statements
 from jaxmigrate.analysis.trees.classes import Classes
+from jaxmigrate.analysis.trees.memory import Memory
 from jaxmigrate.analysis.trees.references import (
     ClassReference,
     Closure,
@@ -37,10 +38,13 @@ from jaxmigrate.analysis.trees.references import (
 from jaxmigrate.analysis.trees.values import UNKNOWN, Token, Value, referring, unknown
 from jaxmigrate.model import Evidence
 
-MAX_CALLS: Final = 8
+MAX_CALLS: Final = 6
 """How many calls deep a function is followed into those it calls."""
 
-MAX_STEPS: Final = 30_000
+MAX_ASIDE: Final = 4
+"""The same for functions that do not lead to a tree map, but may make a tree for one."""
+
+MAX_STEPS: Final = 2_500
 """How many expressions are looked at for one entry; what is left then counts as unknown."""
 
 
@@ -61,7 +65,10 @@ class Notes:
 
 
 class Interpreter:
-    """Runs the functions of one project."""
+    """Runs the functions of one project. `mapping` are those known to lead to tree maps.
+
+    `budget` is how many expressions may still be looked at, by all entries together.
+    """
 
     def __init__(
         self, project: Project, calls_of: Callable[[Module], Mapping[ast.Call, TreeCall]]
@@ -69,6 +76,10 @@ class Interpreter:
         self.project = project
         self.classes = Classes(project)
         self.notes = Notes()
+        self.memory = Memory()
+        self.mapping: Collection[ast.AST] = ()
+        self.budget = MAX_STEPS
+        self._globals: dict[tuple[str, str], Value] = {}
         self._calls_of = calls_of
         self._modules: dict[str, Frame] = {}
         self._closures: dict[ast.AST, Closure] = {}
@@ -82,6 +93,7 @@ class Interpreter:
         """Run a function as an entry."""
         self._begin()
         invocation.run_as_entry(closure, self)
+        self.end()
         return self.notes
 
     def run_module(self, module: Module) -> Notes:
@@ -89,7 +101,13 @@ class Interpreter:
         self._begin()
         self._modules.pop(module.path, None)
         self.module_frame(module)
+        self.end()
         return self.notes
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the steps of this entry are used up, so that what comes now is incomplete."""
+        return self._steps < 0
 
     def evaluate(self, expr: ast.expr, frame: Frame) -> Value:
         """What an expression gives in a frame."""
@@ -131,8 +149,11 @@ class Interpreter:
             home = self.module_frame(module)
             if name in home.variables:
                 return home.variables[name]
-        entities = self.project.lookup(name, module.scopes.module, module)
-        return self._of_entities(entities)
+        key = (module.path, name)
+        if key not in self._globals:
+            entities = self.project.lookup(name, module.scopes.module, module)
+            self._globals[key] = self._of_entities(entities)
+        return self._globals[key]
 
     def imported(self, name: str, frame: Frame) -> Value:
         """The value of a name that an import inside a function binds."""
@@ -183,7 +204,8 @@ class Interpreter:
 
     def enter(self, node: FunctionNode) -> bool:
         """Begin an activation; False if it would go too deep, or round in a circle."""
-        if len(self._active) >= MAX_CALLS or self._active.count(node) > 1 or self._steps < 0:
+        deepest = MAX_CALLS if node in self.mapping else MAX_ASIDE
+        if len(self._active) >= deepest or self._active.count(node) > 1 or self._steps < 0:
             return False
         self._active.append(node)
         return True
@@ -203,8 +225,13 @@ class Interpreter:
 
     def _begin(self) -> None:
         self.notes = Notes()
-        self._steps = MAX_STEPS
         self._active.clear()
+        self._steps = min(MAX_STEPS, self.budget)
+        self.budget -= self._steps
+
+    def end(self) -> None:
+        """End an entry: steps it did not need are free for others."""
+        self.budget += max(self._steps, 0)
 
 
 def closures_in(module: Module) -> Iterator[Closure]:

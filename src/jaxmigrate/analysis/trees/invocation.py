@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from jaxmigrate.analysis.trees import libraries, mapping, objects, statements
 from jaxmigrate.analysis.trees.annotations import admits_none
+from jaxmigrate.analysis.trees.memory import Key
 from jaxmigrate.analysis.trees.paths import path_of, update
 from jaxmigrate.analysis.trees.references import (
     Arguments,
@@ -19,11 +20,12 @@ from jaxmigrate.analysis.trees.references import (
     Gradient,
     Instance,
     Method,
+    PartialMap,
+    Record,
 )
 from jaxmigrate.analysis.trees.values import (
     UNKNOWN,
     Is,
-    Key,
     OneOf,
     Value,
     container,
@@ -46,7 +48,9 @@ _TRANSPARENT: Final = frozenset({"staticmethod", "classmethod", "property", "cac
 def call(node: ast.Call, frame: Frame, interpreter: Interpreter) -> Value:
     """What a call gives."""
     tree_call = interpreter.tree_call(node, frame.module)
-    if tree_call is not None and not tree_call.is_partial:
+    if tree_call is not None and tree_call.is_partial:
+        return referring(PartialMap(tree_call, frame))
+    if tree_call is not None:
         return mapping.tree_map(tree_call, frame, interpreter)
     if isinstance(node.func, ast.Name) and node.func.id == "super":
         return objects.parent_object(frame, interpreter)
@@ -89,6 +93,8 @@ def apply(
 ) -> Value:
     """What calling a function value gives; `node` and `frame` are where it is called."""
     reference = function.reference
+    if isinstance(reference, Instance):
+        return _call_object(function, arguments, node, frame, interpreter)
     if isinstance(reference, OneOf):
         results = [
             _apply(choice, arguments, node, frame, interpreter) for choice in reference.choices
@@ -120,25 +126,33 @@ def _apply(
         return libraries.gradient(reference, arguments, node, frame, interpreter)
     if isinstance(reference, ExternalReference):
         return libraries.external(reference.name, arguments, node, frame, interpreter)
-    if isinstance(reference, Instance):
-        return _call_object(reference, arguments, node, frame, interpreter)
+    if isinstance(reference, PartialMap):
+        return mapping.call_partial(reference, arguments, interpreter)
+    if isinstance(reference, Record):
+        return objects.record(reference, arguments)
     return interpreter.fresh(node, frame.module)
 
 
 def _call_object(
-    reference: Instance, arguments: Arguments, node: ast.AST, frame: Frame, interpreter: Interpreter
+    function: Value, arguments: Arguments, node: ast.AST, frame: Frame, interpreter: Interpreter
 ) -> Value:
-    method = interpreter.classes.method(reference.cls.definition, "__call__")
+    """What calling an object of a class gives: its `__call__`."""
+    assert isinstance(function.reference, Instance)
+    method = interpreter.classes.method(function.reference.cls.definition, "__call__")
     if method is None:
         return interpreter.fresh(node, frame.module)
-    bound = objects.bound_method(method, Value(none=Is.NO, reference=reference), interpreter)
+    bound = objects.bound_method(method, function, interpreter)
     return apply(bound, arguments, node, frame, interpreter)
 
 
 def _run(
     closure: Closure, arguments: Arguments, node: ast.AST, caller: Frame, interpreter: Interpreter
 ) -> Value:
-    """Run a function for a call of it."""
+    """Run a function for a call of it, or recall what an alike call gave."""
+    key = Key(closure, arguments)
+    remembered = interpreter.memory.recall(key)
+    if remembered is not None:
+        return remembered
     if not interpreter.enter(closure.node):
         return interpreter.fresh(node, caller.module)
     try:
@@ -149,6 +163,8 @@ def _run(
         _write_back(closure, node, frame, caller, interpreter)
     finally:
         interpreter.leave()
+    if not frame.changed and not interpreter.exhausted:
+        interpreter.memory.keep(key, result)
     if holds_none(result) and not isinstance(closure.node, ast.Lambda):
         line = getattr(node, "lineno", 1)
         result = told(result, Evidence(caller.module.path, line, f"returned by {closure.node.name}"))
@@ -278,8 +294,7 @@ def _bind(
     if signature.kwarg is not None:
         names = {p.arg for p in (*positional, *signature.kwonlyargs)}
         rest = {k: passed(v) for k, v in arguments.keywords.items() if k not in names}
-        parts: dict[Key, Value] = {**rest}
-        frame.variables[signature.kwarg.arg] = container(parts)
+        frame.variables[signature.kwarg.arg] = container({**rest})
 
 
 def _default(closure: Closure, parameter: ast.arg, interpreter: Interpreter) -> Value:

@@ -8,21 +8,23 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from jaxmigrate.analysis.on_none import Known, callable_on_none
-from jaxmigrate.analysis.trees import invocation
+from jaxmigrate.analysis.trees import invocation, objects
 from jaxmigrate.analysis.trees.paths import store, update
 from jaxmigrate.analysis.trees.references import (
     Arguments,
     Bound,
     BoundBuiltin,
+    ExternalReference,
     Frame,
     Gradient,
     Instance,
+    Record,
 )
 from jaxmigrate.analysis.trees.values import (
+    replace,
     LEAF,
     UNKNOWN,
     Is,
@@ -151,6 +153,9 @@ _UNFLATTEN: Final = frozenset(
 )
 _REPLACE: Final = frozenset({"dataclasses.replace", "copy.replace", "chex.dataclass_replace"})
 
+_OPTAX_OBJECT: Final = "optax transformation"
+"""What stands for the object that an optax optimizer or transformation is."""
+
 _Rule: TypeAlias = Callable[[Arguments, ast.AST, Frame, "Interpreter"], Value]
 
 
@@ -170,6 +175,8 @@ def external(
         return replace(first, constant=None) if first is not None else container({})
     if name.startswith(_LEAF_MODULES) or name in _LEAF_BUILTINS:
         return LEAF
+    if name.startswith("optax.") and name.count(".") == 1:
+        return replace(referring(ExternalReference(_OPTAX_OBJECT)), leaf=False)
     return _same_maker(name, arguments, node, frame, interpreter)
 
 
@@ -318,11 +325,55 @@ def _equinox_combine(
 def _partial(
     arguments: Arguments, node: ast.AST, frame: Frame, interpreter: Interpreter
 ) -> Value:
-    del node, frame, interpreter
+    """A function with arguments given; it is run with them, whoever calls it in the end."""
     if not arguments.args:
         return UNKNOWN
     function = arguments.args[0]
-    return referring(Bound(function, arguments.args[1:], arguments.keywords))
+    bound = referring(Bound(function, arguments.args[1:], arguments.keywords))
+    if any(holds_none(v) for v in (*arguments.args[1:], *arguments.keywords.values())):
+        invocation.apply(bound, Arguments(), node, frame, interpreter)
+    return bound
+
+
+def _namedtuple(
+    arguments: Arguments, node: ast.AST, frame: Frame, interpreter: Interpreter
+) -> Value:
+    """`namedtuple("P", ["x", "y"], defaults=…)`, and `NamedTuple("P", [("x", int)])`."""
+    del node, frame, interpreter
+    given = arguments.at(1, "field_names") or UNKNOWN
+    if isinstance(given.constant, str):
+        names = given.constant.replace(",", " ").split()
+    else:
+        names = [_field_name(part) for part in (given.parts or {}).values()]
+    defaults = arguments.keywords.get("defaults")
+    values = tuple((defaults.parts or {}).values()) if defaults is not None else ()
+    return referring(Record(tuple(names), values))
+
+
+def _field_name(part: Value) -> str:
+    named = child(part, 0) if part.parts is not None else part
+    return str(named.constant) if named is not None else ""
+
+
+def _transformation(
+    arguments: Arguments, node: ast.AST, frame: Frame, interpreter: Interpreter
+) -> Value:
+    """optax's pair of functions: `update` gets the state that `init` makes of the parameters."""
+    pair = objects.record(Record(("init", "update")), arguments)
+    init, update_function = child(pair, "init") or UNKNOWN, child(pair, "update") or UNKNOWN
+    params = interpreter.fresh(node, frame.module)
+    state = invocation.apply(init, Arguments((params,)), node, frame, interpreter)
+    given = Arguments((interpreter.fresh(node, frame.module), state, params))
+    invocation.apply(update_function, given, node, frame, interpreter)
+    return pair
+
+
+def _optax_update(
+    arguments: Arguments, node: ast.AST, frame: Frame, interpreter: Interpreter
+) -> Value:
+    """An optax transformation gives updates of the structure of the gradients, and its state."""
+    updates = arguments.at(0, "updates") or UNKNOWN
+    return container({0: updates, 1: interpreter.fresh(node, frame.module)})
 
 
 def _fromkeys(
@@ -511,6 +562,11 @@ _RULES: Final[Mapping[str, _Rule]] = {
     "equinox.partition": _equinox_partition,
     "equinox.combine": _equinox_combine,
     "functools.partial": _partial,
+    "collections.namedtuple": _namedtuple,
+    "typing.NamedTuple": _namedtuple,
+    "optax.GradientTransformation": _transformation,
+    "optax.GradientTransformationExtraArgs": _transformation,
+    f"{_OPTAX_OBJECT}.update": _optax_update,
     "functools.reduce": _reduce,
     "builtins.dict": _dict_call,
     "builtins.dict.fromkeys": _fromkeys,

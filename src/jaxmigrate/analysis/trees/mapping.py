@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jaxmigrate.analysis.calls import TreeCall
 from jaxmigrate.analysis.on_none import Known, callable_on_none
 from jaxmigrate.analysis.trees import invocation
-from jaxmigrate.analysis.trees.references import Arguments, Frame, Instance
+from jaxmigrate.analysis.trees.references import Arguments, Frame, Instance, PartialMap
 from jaxmigrate.analysis.trees.values import (
+    replace,
     LEAF,
     MAX_DEPTH,
     UNKNOWN,
@@ -35,7 +35,7 @@ def tree_map(call: TreeCall, frame: Frame, interpreter: Interpreter) -> Value:
     if call.is_leaf is not None:
         _in_home(call.is_leaf, call, frame, interpreter)
     if call.many:
-        interpreter.see(call, trees)
+        _see(call, trees, interpreter)
     if not trees:
         return UNKNOWN
     minds_none = none_is_leaf(call, frame, interpreter)
@@ -43,6 +43,32 @@ def tree_map(call: TreeCall, frame: Frame, interpreter: Interpreter) -> Value:
         note = f"{_words(call.trees[0])} is mapped with None as a leaf"
         interpreter.mind(trees[0], Evidence(frame.module.path, call.node.lineno, note))
     return _mapped(trees[0], _Callback(callback, len(trees), call, frame, interpreter), minds_none)
+
+
+def _see(call: TreeCall, trees: tuple[Value, ...], interpreter: Interpreter) -> None:
+    """Note what met; where a partial brought the callback, at the partial as well."""
+    interpreter.see(call, trees)
+    if call.bound.partial is not None and call.bound.module is not None:
+        partial = interpreter.tree_call(call.bound.partial, call.bound.module)
+        if partial is not None:
+            interpreter.see(partial, trees)
+
+
+def call_partial(
+    partial: PartialMap, arguments: Arguments, interpreter: Interpreter
+) -> Value:
+    """What calling a partial of a tree map gives."""
+    bound = _trees(partial.call, partial.frame, interpreter)
+    trees = (*bound, *arguments.args)
+    if arguments.more is not None:
+        trees = (*trees, arguments.more, arguments.more)
+    if len(trees) > 1:
+        interpreter.see(partial.call, trees)
+    if not trees or partial.call.callback is None:
+        return UNKNOWN
+    callback = _in_home(partial.call.callback, partial.call, partial.frame, interpreter)
+    asked = _Callback(callback, len(trees), partial.call, partial.frame, interpreter)
+    return _mapped(trees[0], asked, none_is_leaf(partial.call, partial.frame, interpreter))
 
 
 def none_is_leaf(call: TreeCall, frame: Frame, interpreter: Interpreter) -> bool:
@@ -80,9 +106,11 @@ def _trees(call: TreeCall, frame: Frame, interpreter: Interpreter) -> tuple[Valu
         several = interpreter.evaluate(tree.value, frame)
         if several.parts is not None and several.rest is None:
             values.extend(several.parts.values())
+        elif several.parts:
+            values.extend(several.parts.values())
+            values.append(several.rest or UNKNOWN)
         else:
-            values.append(element(several) or UNKNOWN)
-            values.append(element(several) or UNKNOWN)
+            values.extend([element(several) or UNKNOWN] * 2)
     return tuple(values)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from jaxmigrate.analysis.on_none import Place
@@ -19,8 +18,10 @@ from jaxmigrate.analysis.trees.references import (
     Frame,
     Instance,
     Method,
+    Record,
 )
 from jaxmigrate.analysis.trees.values import (
+    replace,
     UNKNOWN,
     Is,
     Key,
@@ -188,35 +189,13 @@ def _stored_in(
     interpreter: Interpreter,
 ) -> list[Value]:
     """The values that a method's assignments to the attribute give, its parameters unknown."""
-    assignments = [n for n in ast.walk(method) if _stores(n, name, method)]
+    assignments = interpreter.classes.stores(method).get(name)
     if not assignments:
         return []
     scopes = owner.module.scopes
     closure = Closure(method, owner.module, scopes.scope_of[owner.node], None)  # type: ignore[index]
     frame = invocation.entry_frame(closure, interpreter)
-    return [
-        interpreter.evaluate(n.value, frame)
-        for n in assignments
-        if isinstance(n, ast.Assign | ast.AnnAssign) and n.value is not None
-    ]
-
-
-def _stores(node: ast.AST, name: str, method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    if isinstance(node, ast.Assign):
-        targets = node.targets
-    elif isinstance(node, ast.AnnAssign) and node.value is not None:
-        targets = [node.target]
-    else:
-        return False
-    first = [*method.args.posonlyargs, *method.args.args][:1]
-    return any(
-        isinstance(t, ast.Attribute)
-        and t.attr == name
-        and isinstance(t.value, ast.Name)
-        and bool(first)
-        and t.value.id == first[0].arg
-        for t in targets
-    )
+    return [interpreter.evaluate(value, frame) for value in assignments]
 
 
 def instance_in(
@@ -262,6 +241,18 @@ def parent_object(frame: Frame, interpreter: Interpreter) -> Value:
     current = frame.home("self")
     parts = current.variables["self"].parts if current is not None else None
     return Value(none=Is.NO, parts=parts, rest=UNKNOWN, reference=Instance(base))
+
+
+def record(reference: Record, arguments: Arguments) -> Value:
+    """A new object of a class that only holds fields."""
+    parts: dict[Key, Value] = {}
+    without = len(reference.fields) - len(reference.defaults)
+    for position, name in enumerate(reference.fields):
+        given = arguments.at(position, name)
+        if given is None and position >= without:
+            given = reference.defaults[position - without]
+        parts[name] = given or UNKNOWN
+    return Value(none=Is.NO, inside=Is.NO, parts=parts)
 
 
 def is_record(reference: Instance, interpreter: Interpreter) -> bool:

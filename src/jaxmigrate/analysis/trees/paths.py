@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import replace
 
 from jaxmigrate.analysis.trees.references import Frame
 from jaxmigrate.analysis.trees.values import (
+    replace,
     UNKNOWN,
     Key,
     Value,

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from jaxmigrate.analysis.calls import TreeCall
 from jaxmigrate.analysis.project import Definition, Module
 from jaxmigrate.analysis.scopes import Scope
 from jaxmigrate.analysis.trees.values import Key, Value
@@ -20,7 +21,7 @@ class Frame:
 
     `parent` is the frame of the enclosing function, None below the module. `exits` collects the
     variables at each `break` and `continue` of the loop being run, `returns` and `yields` what came
-    out; `dead` is set when the code after this point is not reached.
+    out; `changed` are the variables changed in place, `filled` those whose every item a loop replaced.
     """
 
     module: Module
@@ -31,6 +32,7 @@ class Frame:
     yields: list[Value] = field(default_factory=list)
     exits: list[dict[str, Value]] = field(default_factory=list)
     changed: set[str] = field(default_factory=set)
+    filled: set[str] = field(default_factory=set)
 
     def home(self, name: str) -> Frame | None:
         """The frame, this one or an enclosing one, that has a variable of this name."""
@@ -111,6 +113,25 @@ class Gradient:
     with_value: bool
     has_aux: bool
     filtered: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PartialMap:
+    """A partial of a tree map, in the frame it was made in."""
+
+    call: TreeCall
+    frame: Frame
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A class that only holds fields, known by their names: a `namedtuple`, optax's pair of functions.
+
+    `defaults` are those of its last fields.
+    """
+
+    fields: tuple[str, ...]
+    defaults: tuple[Value, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,14 @@ from jaxmigrate.analysis.trees.conditions import assume, truth
 from jaxmigrate.analysis.trees.paths import path_of, store, update
 from jaxmigrate.analysis.trees.references import Closure, Frame
 from jaxmigrate.analysis.trees.values import (
+    replace,
     UNKNOWN,
+    Is,
     Value,
     child,
     element,
     join,
+    with_any_child,
     without_child,
 )
 
@@ -58,9 +61,31 @@ def _assign_inside(
     home = frame.home(path[0])
     if home is None:
         frame.variables[path[0]] = interpreter.global_value(path[0], frame)
-    store(target, value, frame)
+    if _fills_by_index(target, frame):
+        update(target.value, lambda old: _filled(old, value), frame)  # type: ignore[attr-defined]
+        frame.filled.add(path[0])
+    else:
+        store(target, value, frame)
     if home is not None and home is not frame:
         home.variables[path[0]] = frame.variables.pop(path[0])
+
+
+def _fills_by_index(target: ast.expr, frame: Frame) -> bool:
+    """Whether this is `slots[i] = …` in `for i in range(…)`: every slot gets its value in turn."""
+    if not isinstance(target, ast.Subscript) or not isinstance(target.slice, ast.Name):
+        return False
+    for outer in frame.module.scopes.enclosing(target):
+        if isinstance(outer, ast.For) and isinstance(outer.iter, ast.Call):
+            counted = getattr(outer.iter.func, "id", "") in ("range", "enumerate")
+            names = [n.id for n in ast.walk(outer.target) if isinstance(n, ast.Name)]
+            return counted and names[:1] == [target.slice.id]
+    return False
+
+
+def _filled(slots: Value, value: Value) -> Value:
+    """A list of Nones only, once each is replaced."""
+    only_none = not slots.parts and slots.rest is not None and slots.rest.none is Is.YES
+    return replace(slots, rest=value) if only_none else with_any_child(slots, value)
 
 
 def _unpack(
@@ -221,7 +246,8 @@ def _for(node: ast.For | ast.AsyncFor, frame: Frame, interpreter: Interpreter) -
         for _ in range(2):
             before = dict(frame.variables)
             _once(node, _any_item(iterated), frame, interpreter)
-            frame.variables = _joined([before, frame.variables])
+            filled = {name: frame.variables[name] for name in frame.filled & {*frame.variables}}
+            frame.variables = {**_joined([before, frame.variables]), **filled}
     frame.variables = _joined([frame.variables, *frame.exits])
     frame.exits = outer
     execute(node.orelse, frame, interpreter)

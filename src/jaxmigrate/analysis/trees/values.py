@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Final, TypeAlias
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
 
 from jaxmigrate.model import Evidence
 
@@ -26,9 +26,9 @@ class Is(enum.Enum):
     UNKNOWN = enum.auto()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Value:
-    """An abstract value.
+    """An abstract value; never changed once it is made (frozen dataclasses are made too slowly).
 
     `none` says whether the value is None itself, `inside` whether it holds a None further down where
     `parts` and `rest` do not tell. `parts` are the children that are known one by one, `rest` what
@@ -51,6 +51,25 @@ class Value:
 
     def __hash__(self) -> int:
         return hash((self.none, self.inside, self.shape, self.source, id(self.reference)))
+
+
+def replace(value: Value, **changes: Any) -> Value:
+    """A copy of a value with some of its fields changed; `dataclasses.replace`, but fast."""
+    new: Value = object.__new__(Value)
+    new.none = value.none
+    new.inside = value.inside
+    new.why = value.why
+    new.parts = value.parts
+    new.rest = value.rest
+    new.shape = value.shape
+    new.includes = value.includes
+    new.source = value.source
+    new.reference = value.reference
+    new.constant = value.constant
+    new.leaf = value.leaf
+    for name, changed in changes.items():
+        setattr(new, name, changed)
+    return new
 
 
 LEAF: Final = Value(none=Is.NO, inside=Is.NO, leaf=True)
@@ -149,8 +168,9 @@ def joined(values: list[Value]) -> Value:
 
 def join(one: Value, other: Value, depth: int = MAX_DEPTH) -> Value:
     """What holds of both values."""
-    if one is other or one == other:
-        return one
+    if one is other or (one.leaf and other.leaf and one.constant == other.constant):
+        if one.reference is other.reference:
+            return one
     if one.none is Is.YES and other.none is Is.YES:
         return replace(one, source=one.source if one.source == other.source else None)
     if one.none is Is.YES or other.none is Is.YES:

@@ -1,0 +1,1 @@
+"""Figures about jaxmigrate on real packages: `python -m benchmarks`."""
