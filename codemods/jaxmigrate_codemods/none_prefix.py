@@ -45,7 +45,7 @@ class NonePrefix(Codemod):
     name = "none-prefix"
     summary = "Guard tree maps over several trees where the first may hold None"
     needed_from = "0.4.34"
-    mentions = ("tree",)
+    mentions = ("tree_map", "tree_multimap", "tree.map", "map_with_path", "jax.tree", "import tree")
     after = ("tree-aliases", "none-fallback")
     reads_evidence = True
     examples = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from itertools import accumulate
 
 _NEWLINE = re.compile(r"\r\n|\n|\r")
 
@@ -29,8 +30,13 @@ class LineIndex:
         """Index `text`, once for any number of look-ups."""
         self._text = text
         self._ascii = text.isascii()
+        if "\r" not in text:
+            lengths = [len(line) for line in text.split("\n")]
+            self._starts = [0, *accumulate(length + 1 for length in lengths)][:-1]
+            self._ends = [s + n for s, n in zip(self._starts, lengths, strict=True)]
+            return
         self._starts = [0]
-        self._ends: list[int] = []
+        self._ends = []
         for newline in _NEWLINE.finditer(text):
             self._ends.append(newline.start())
             self._starts.append(newline.end())

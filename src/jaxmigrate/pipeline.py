@@ -178,7 +178,8 @@ class _Migration:
         facts = self._facts(module, self.source.text, OffsetMap())
         stage = _Stage(facts, OffsetMap())
         for codemod in self.settings.codemods:
-            stage = self._through(codemod, stage)
+            if self._may_concern(codemod):
+                stage = self._through(codemod, stage)
         self._report_idle_skips()
         after = self.source.data
         if stage.facts is not facts:
@@ -190,6 +191,11 @@ class _Migration:
             self.source.encoding,
             tuple(sorted(self.reports, key=lambda r: (r.line, r.column, r.codemod))),
         )
+
+    def _may_concern(self, codemod: Codemod) -> bool:
+        """Whether the file mentions anything that a codemod needs, or an alias of a tree map."""
+        words = (*codemod.mentions, *self.project.aliases)
+        return any(word in self.source.text for word in words)
 
     def _through(self, codemod: Codemod, stage: _Stage) -> _Stage:
         text = stage.facts.text
@@ -211,11 +217,12 @@ class _Migration:
         tree = gates.check_syntax(new_text, self.source.path)
         gates.check_only_edited(stage.facts.tree, tree, edits, text, new_text)
         to_original = stage.to_original.after(edits)
-        moves = layout(text, stage.facts.tree, new_text, edits, self.style)
+        moves = layout(text, stage.facts.tree, new_text, edits, lambda: self.style)
         if moves:
+            text_before = new_text
             new_text = splice(new_text, Span(0, len(new_text)), moves)
             laid_out = gates.check_syntax(new_text, self.source.path)
-            gates.check_same(tree, laid_out)
+            gates.check_same(tree, laid_out, moves, text_before, new_text)
             tree, to_original = laid_out, to_original.after(moves)
         module = module_of(self.source.path, tree)
         return _Stage(self._facts(module, new_text, to_original), to_original)
@@ -305,7 +312,7 @@ class _Migration:
             raise gates.GateFailure(f"the result {error}") from error
         if decode(after, self.source.path, self.source.real_path).encoding != self.source.encoding:
             raise gates.GateFailure("the result has another encoding")
-        for codemod in self.settings.codemods:
+        for codemod in filter(self._may_concern, self.settings.codemods):
             for site in self._sites(codemod, stage):
                 if site.action is Action.EDIT:
                     raise gates.GateFailure(f"{codemod.name} would edit its own result again")

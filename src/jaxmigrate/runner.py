@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,12 +14,12 @@ from typing import Final
 from packaging.version import Version
 
 from jaxmigrate.analysis.aliases import alias_names
+from jaxmigrate.analysis.mentions import Mentions
 from jaxmigrate.analysis.project import Project
 from jaxmigrate.analysis.trees.evidence import Table, collect
 from jaxmigrate.errors import SourceError
 from jaxmigrate.model import Confidence, Failure, FailureKind, FileResult, RunResult
 from jaxmigrate.pipeline import Settings, migrate_file, parse_tree
-from jaxmigrate.pool import WorkerDied, over_processes
 from jaxmigrate.registry import choose
 from jaxmigrate.sources.discover import FoundFile, discover
 from jaxmigrate.sources.read import read
@@ -121,7 +120,7 @@ def _collect(files: Iterable[FoundFile], settings: Settings) -> _Collected:
     """Read every file; what mentions nothing that a codemod needs is only parsed."""
     collected = _Collected()
     rest: list[SourceFile] = []
-    mentions = _pattern({word for c in settings.codemods for word in c.mentions})
+    words = sorted({word for codemod in settings.codemods for word in codemod.mentions})
     for found in files:
         try:
             source = read(found)
@@ -129,7 +128,7 @@ def _collect(files: Iterable[FoundFile], settings: Settings) -> _Collected:
             collected.results.append(_failure(found.path, str(error)))
             continue
         collected.texts[source.path] = source.text
-        if mentions.search(source.text):
+        if any(word in source.text for word in words):
             collected.candidates.append(source)
             collected.aliases |= alias_names(source.text)
         else:
@@ -143,14 +142,9 @@ def _add_users_of_aliases(collected: _Collected, rest: list[SourceFile]) -> None
     """Move the files that mention an alias of a tree map from `rest` to the candidates."""
     if not collected.aliases:
         return
-    mentions = _pattern(collected.aliases)
-    users = [source for source in rest if mentions.search(source.text)]
-    collected.candidates.extend(users)
-    rest[:] = [source for source in rest if source not in users]
-
-
-def _pattern(words: Iterable[str]) -> re.Pattern[str]:
-    return re.compile("|".join(re.escape(word) for word in sorted(words)))
+    users = {s.path for s in rest if any(alias in s.text for alias in collected.aliases)}
+    collected.candidates.extend(source for source in rest if source.path in users)
+    rest[:] = [source for source in rest if source.path not in users]
 
 
 def _only_parsed(source: SourceFile) -> FileResult:
@@ -174,12 +168,10 @@ def _with_evidence(
     if not any(codemod.reads_evidence for codemod in settings.codemods):
         return settings
 
-    def mentioning(names: frozenset[str]) -> list[str]:
-        mentions = re.compile("|".join(rf"\b{re.escape(name)}\b" for name in sorted(names)))
-        return [path for path, text in collected.texts.items() if names and mentions.search(text)]
-
     paths = [source.path for source in collected.candidates]
-    return dataclasses.replace(settings, evidence=collect(project, paths, mentioning))
+    others = {path: collected.texts[path] for path in collected.texts.keys() - set(paths)}
+    mentions = Mentions(dict(sorted(others.items())))
+    return dataclasses.replace(settings, evidence=collect(project, paths, mentions))
 
 
 def _migrated(
@@ -195,6 +187,8 @@ def _migrated(
         for source in collected.candidates:
             yield migrate_file(source, project, settings)
         return
+    from jaxmigrate.pool import WorkerDied, over_processes
+
     shared = _Shared(
         tuple(files),
         frozenset(collected.aliases),

@@ -19,4 +19,11 @@ _IMPORTED = re.compile(rf"\b(?:{_WORD})[ \t]+as[ \t]+(\w+)")
 
 def alias_names(text: str) -> set[str]:
     """Every name that the text seems to bind to a tree map or a partial of one."""
-    return {*_ASSIGNED.findall(text), *_IMPORTED.findall(text)}
+    lines = text.split("\n")
+    found: set[str] = set()
+    for number, line in enumerate(lines):
+        if "map" in line or "partial(" in line:
+            # What a partial binds may stand on the line below it.
+            both = f"{line}\n{lines[number + 1]}" if line.rstrip().endswith("(") else line
+            found.update(_ASSIGNED.findall(both), _IMPORTED.findall(line))
+    return found

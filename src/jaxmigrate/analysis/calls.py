@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast
 
 from jaxmigrate.analysis.jaxnames import TREE_MAPS
 from jaxmigrate.analysis.project import Entity, External, Module, Project, Value
@@ -75,8 +75,14 @@ class TreeCall:
         return any(isinstance(tree, ast.Starred) for tree in self.trees)
 
 
-def tree_calls(module: Module, project: Project) -> Iterator[TreeCall]:
+def tree_calls(module: Module, project: Project) -> tuple[TreeCall, ...]:
     """Every tree-map call of a module, in source order, partials of a tree map included."""
+    if "tree_calls" not in module.memo:
+        module.memo["tree_calls"] = tuple(_tree_calls(module, project))
+    return cast("tuple[TreeCall, ...]", module.memo["tree_calls"])
+
+
+def _tree_calls(module: Module, project: Project) -> Iterator[TreeCall]:
     for node, scope in module.scopes.calls:
         found = _direct(node, scope, module, project) or _partial(node, scope, module, project)
         if found is not None:

@@ -165,10 +165,10 @@ class Facts:
                 return block
         raise ValueError("the statement is in no block")
 
-    @cached_property
+    @property
     def tree_calls(self) -> Sequence[TreeCall]:
         """Every tree-map call of the module, in source order."""
-        return tuple(tree_calls(self.module, self.project))
+        return tree_calls(self.module, self.project)
 
     @cached_property
     def fallbacks(self) -> Sequence[Fallback]:
@@ -197,11 +197,10 @@ class Facts:
         """How likely it is that the first tree of a call holds a None, and what says so."""
         line, column = self._original(call.node)
         known = self._evidence.get((self.path, line, column))
-        return judge(call, known, self.place(call.scope), self._line_texts)
+        return judge(call, known, self.place(call.scope), self._line_text)
 
-    @cached_property
-    def _line_texts(self) -> tuple[str, ...]:
-        return tuple(self.lines.line_text(n + 1) for n in range(self.lines.line_count))
+    def _line_text(self, line: int) -> str:
+        return self.lines.line_text(line) if 0 < line <= self.lines.line_count else ""
 
     def inside_fstring(self, node: ast.AST) -> bool:
         """Whether a node stands in an f-string, where positions are not exact before Python 3.12."""

@@ -3,29 +3,54 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
+from functools import lru_cache
 
 from jaxmigrate.analysis.on_none import AnyFunction, Place, definitions_of
-from jaxmigrate.analysis.scopes import Binding, Kind, Scope
+from jaxmigrate.analysis.project import Module, Project
+from jaxmigrate.analysis.scopes import FUNCTIONS, Binding, Kind, Scope
 
 
 def none_helper(place: Place, before: ast.AST) -> str | None:
     """The name of a helper `lambda x: x is None` that `before` can see and that is bound by then."""
     for scope in place.scope.chain():
-        for name in sorted(scope.bindings):
-            if _is_helper(name, scope, place, before) and place.scope.owner(name) is scope:
+        for name, binding in _helpers_of(scope, place.module, place.project):
+            if place.scope.owner(name) is scope and _is_bound_by_then(binding, scope, place, before):
                 return name
     return None
 
 
-def _is_helper(name: str, scope: Scope, place: Place, before: ast.AST) -> bool:
-    bindings = scope.bindings[name]
-    if len(bindings) != 1 or not _could_be_helper(name, bindings[0]):
-        return False
-    if scope is place.scope and bindings[0].node.lineno >= before.lineno:  # type: ignore[attr-defined]
-        return False
-    reference = ast.Name(id=name, ctx=ast.Load())
-    found = definitions_of(reference, place.at(scope, place.module))
+@lru_cache(maxsize=1024)
+def _helpers_of(
+    scope: Scope, module: Module, project: Project
+) -> tuple[tuple[str, Binding], ...]:
+    """The helpers that a scope binds, each once, by name."""
+    place = Place(scope, module, project)
+    return tuple(
+        (name, bindings[0])
+        for name, bindings in sorted(scope.bindings.items())
+        if len(bindings) == 1 and _could_be_helper(name, bindings[0]) and _is_helper(name, place)
+    )
+
+
+def _is_helper(name: str, place: Place) -> bool:
+    found = definitions_of(ast.Name(id=name, ctx=ast.Load()), place)
     return len(found) == 1 and tests_for_none(found[0][0])
+
+
+def _is_bound_by_then(binding: Binding, scope: Scope, place: Place, before: ast.AST) -> bool:
+    """Whether code that runs along with the scope's own comes after the binding."""
+    runs_later = any(
+        isinstance(inner.node, FUNCTIONS) for inner in _between(place.scope, scope)
+    )
+    return runs_later or getattr(binding.node, "lineno", 0) < getattr(before, "lineno", 0)
+
+
+def _between(inner: Scope, outer: Scope) -> Iterator[Scope]:
+    scope: Scope | None = inner
+    while scope is not None and scope is not outer:
+        yield scope
+        scope = scope.parent
 
 
 def _could_be_helper(name: str, binding: Binding) -> bool:

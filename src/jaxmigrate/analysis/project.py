@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from jaxmigrate.analysis.jaxnames import star_import_provides
@@ -31,11 +31,15 @@ class External:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Module:
-    """One parsed file. `path` is relative with `/`; `scopes` are those of `tree`."""
+    """One parsed file. `path` is relative with `/`; `scopes` are those of `tree`.
+
+    `memo` is for facts about it that are asked for more than once.
+    """
 
     path: str
     tree: ast.Module
     scopes: ScopeTree
+    memo: dict[str, object] = field(default_factory=dict)
 
     def __hash__(self) -> int:
         return id(self)

@@ -9,7 +9,7 @@ from jaxmigrate.analysis.calls import TreeCall
 from jaxmigrate.analysis.on_none import Place
 from jaxmigrate.analysis.trees.evidence import Known
 from jaxmigrate.analysis.trees.meetings import Outcome
-from jaxmigrate.analysis.trees.signs import signs
+from jaxmigrate.analysis.trees.signs import LineText, signs
 from jaxmigrate.model import Confidence, Evidence
 
 _MAX_EVIDENCE = 4
@@ -24,10 +24,10 @@ class Verdict:
     evidence: tuple[Evidence, ...] = ()
 
 
-def judge(call: TreeCall, known: Known | None, place: Place, lines: tuple[str, ...]) -> Verdict:
+def judge(call: TreeCall, known: Known | None, place: Place, lines: LineText) -> Verdict:
     """The verdict on a many-tree call: what runs showed of it first, then signs.
 
-    `known` is what the interpreter found, `lines` are those of the call's file.
+    `known` is what the interpreter found, `lines` gives those of the call's file.
     """
     words = _words(call)
     if known is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import os
 import sys
 from collections.abc import Iterable, Mapping
@@ -13,12 +14,9 @@ from typing import Any, TextIO
 from jaxmigrate.cli.progress import progress
 from jaxmigrate.errors import SourceError, UsageError
 from jaxmigrate.model import Confidence, Failure, FailureKind, FileResult, RunResult
-from jaxmigrate.output.patch import write_patch, write_patch_dir
-from jaxmigrate.output.report import to_json
 from jaxmigrate.output.text import Mode, make_console, render
 from jaxmigrate.runner import Request, run, run_on_text
 from jaxmigrate.sources.discover import run_git
-from jaxmigrate.sources.write import dirty_files, write
 from jaxmigrate.versions import admitted_by, parse_target
 
 _STDIN = Path("-")
@@ -74,17 +72,28 @@ def execute(options: Options) -> int:
     if _STDIN in options.paths:
         return _through_pipe(options)
     request = _request(options, options.paths)
+    # Syntax trees are many small objects that live to the end: looking for garbage among them is vain.
+    gc.disable()
     with progress() as tell:
         result = run(request, tell)
     if options.write:
         result = _written(result, request.root, options)
     prefix = _prefix(request.root)
-    if options.patch is not None:
-        write_patch(result.files, options.patch, prefix=prefix)
-    if options.patch_dir is not None:
-        write_patch_dir(result.files, options.patch_dir, prefix=prefix)
+    _save_patches(result, options, prefix)
     _show(result, options, sys.stdout, prefix)
     return exit_code(result, check=options.check)
+
+
+def _save_patches(result: RunResult, options: Options, prefix: str) -> None:
+    from jaxmigrate.output.patch import write_patch, write_patch_dir
+
+    for place, save in ((options.patch, write_patch), (options.patch_dir, write_patch_dir)):
+        if place is None:
+            continue
+        try:
+            save(result.files, place, prefix=prefix)
+        except OSError as error:
+            raise UsageError(f"{place}: the patch cannot be saved: {error.strerror}") from error
 
 
 def exit_code(result: RunResult, *, check: bool) -> int:
@@ -136,6 +145,8 @@ def _common_folder(paths: Iterable[Path], root: Path) -> Path:
 
 def _written(result: RunResult, root: Path, options: Options) -> RunResult:
     """Write the changed files; those that could not be written come back as failed."""
+    from jaxmigrate.sources.write import dirty_files
+
     changed = [file for file in result.files if file.changed]
     if not options.allow_dirty:
         dirty = dirty_files([root / file.path for file in changed])
@@ -150,6 +161,8 @@ def _written(result: RunResult, root: Path, options: Options) -> RunResult:
 
 
 def _write_one(file: FileResult, root: Path) -> FileResult:
+    from jaxmigrate.sources.write import write
+
     if not file.changed:
         return file
     try:
@@ -167,6 +180,8 @@ def _prefix(root: Path) -> str:
 
 def _show(result: RunResult, options: Options, stream: TextIO, prefix: str) -> None:
     if options.json:
+        from jaxmigrate.output.report import to_json
+
         stream.write(to_json(result))
         return
     render(

@@ -12,7 +12,7 @@ from itertools import zip_longest
 
 from jaxmigrate.lines import LineIndex, newline_of
 from jaxmigrate.model import Span
-from jaxmigrate.rewriting.splice import Edit
+from jaxmigrate.rewriting.splice import Edit, moved_spans
 
 _MARK = "<edited>"
 _LIST = "<list>"
@@ -38,31 +38,102 @@ def check_only_edited(
 
     `edits` are those that turned `old_text` into `new_text`, in order, their spans in `old_text`.
     """
-    new_spans: list[Span] = []
-    shift = 0
-    for edit in edits:
-        start = edit.span.start + shift
-        new_spans.append(Span(start, start + len(edit.text)))
-        shift += len(edit.text) - (edit.span.end - edit.span.start)
+    before = _Side(old, old_text, [edit.span for edit in edits])
+    after = _Side(new, new_text, moved_spans(edits))
+    if before.untouched() != after.untouched():
+        raise GateFailure("the result differs from the original outside the edited places")
     kept = [n for n, edit in enumerate(edits) if edit.text and edit.span.start < edit.span.end]
-    gone = [edit.span for edit in edits if not edit.text]
-    added = [new_spans[n] for n, edit in enumerate(edits) if edit.span.start == edit.span.end]
-    before = _shape(old, [edits[index].span for index in kept], LineIndex(old_text), gone)
-    after = _shape(new, [new_spans[index] for index in kept], LineIndex(new_text), added)
-    if not _same(before, after):
+    ours = before.shape(kept, [n for n, edit in enumerate(edits) if not edit.text])
+    theirs = after.shape(kept, [n for n, e in enumerate(edits) if e.span.start == e.span.end])
+    if not _same(ours, theirs):
         raise GateFailure("the result differs from the original outside the edited places")
 
 
-def check_same(old: ast.Module, new: ast.Module) -> None:
-    """Raises GateFailure unless both trees are the same, positions aside."""
-    empty = LineIndex("")
-    if not _same(_shape(old, [], empty), _shape(new, [], empty)):
+def check_same(
+    old: ast.Module, new: ast.Module, edits: Sequence[Edit], old_text: str, new_text: str
+) -> None:
+    """Raises GateFailure unless both trees are the same, positions aside.
+
+    `edits` are those that turned `old_text` into `new_text`: elsewhere the texts are equal.
+    """
+    before = _Side(old, old_text, [edit.span for edit in edits])
+    after = _Side(new, new_text, moved_spans(edits))
+    same_texts = before.untouched() == after.untouched()
+    if not same_texts or not _same(before.shape([], []), after.shape([], [])):
         raise GateFailure("laying out the result changed what it says")
+
+
+class _Side:
+    """A module before or after some edits: the statements that they touch, and the others.
+
+    A statement whose own head is untouched counts by the statements in its body.
+    """
+
+    def __init__(self, tree: ast.Module, text: str, spans: Sequence[Span]) -> None:
+        self._text = text
+        self._lines = LineIndex(text)
+        self._spans = spans
+        self._touched: list[ast.stmt] = []
+        self._others: list[Span] = []
+        for statement in tree.body:
+            self._sort(statement)
+
+    def untouched(self) -> list[str]:
+        """The source of everything that no edit touches, statement by statement."""
+        return [self._text[span.start : span.end] for span in self._others]
+
+    def shape(self, kept: Sequence[int], gone: Sequence[int]) -> Iterator[object]:
+        """The touched statements as `_shape` gives them, `kept` and `gone` numbering the spans."""
+        return _shape(
+            self._touched,
+            [self._spans[n] for n in kept],
+            self._lines,
+            [self._spans[n] for n in gone],
+        )
+
+    def _sort(self, statement: ast.stmt) -> None:
+        span = self._span(statement)
+        if not self._is_touched(span):
+            self._others.append(span)
+            return
+        if not isinstance(statement, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            self._touched.append(statement)
+            return
+        head = Span(span.start, self._span(statement.body[0]).start)
+        if self._is_touched(head):
+            self._touched.append(statement)
+            return
+        self._others.append(head)
+        for inner in statement.body:
+            self._sort(inner)
+
+    def _span(self, statement: ast.stmt) -> Span:
+        first = min([statement, *getattr(statement, "decorator_list", ())], key=_line)
+        assert statement.end_lineno is not None
+        assert statement.end_col_offset is not None
+        return Span(
+            self._lines.offset(first.lineno, first.col_offset),
+            self._lines.offset(statement.end_lineno, statement.end_col_offset),
+        )
+
+    def _is_touched(self, span: Span) -> bool:
+        """Whether an edit overlaps the span or adjoins it."""
+        index = bisect_right(self._spans, span.end, key=_start_of)
+        return index > 0 and self._spans[index - 1].end >= span.start
+
+
+def _start_of(span: Span) -> int:
+    return span.start
+
+
+def _line(node: ast.stmt | ast.expr) -> int:
+    return node.lineno
 
 
 def check_comments(old_text: str, new_text: str) -> None:
     """Raises GateFailure if a comment of the old text is not in the new one."""
-    if "#" not in old_text:
+    gone = Counter(old_text.splitlines()) - Counter(new_text.splitlines())
+    if not any("#" in line for line in gone):
         return
     lost = Counter(comments(old_text)) - Counter(comments(new_text))
     if lost:
@@ -132,15 +203,15 @@ class _Edited:
 
 
 def _shape(
-    tree: ast.AST, spans: Sequence[Span], lines: LineIndex, gone: Sequence[Span] = ()
+    statements: Sequence[ast.stmt], spans: Sequence[Span], lines: LineIndex, gone: Sequence[Span]
 ) -> Iterator[object]:
-    """A tree as a stream of classes and values, with one mark for all that lies in an edited span.
+    """Statements as a stream of classes and values, with one mark for all in an edited span.
 
     What lies in a span that is gone is left out.
     """
     edited, deleted = _Edited(spans, lines), _Edited(gone, lines)
     marked: set[Span] = set()
-    stack: list[object] = [tree]
+    stack: list[object] = [list(statements)]
     while stack:
         item = stack.pop()
         if isinstance(item, list):
@@ -148,7 +219,7 @@ def _shape(
             stack.append(_END)
             stack.extend(reversed(item))
         elif not isinstance(item, ast.AST):
-            yield repr(item) if isinstance(item, float | complex) else item
+            yield (type(item), repr(item))
         elif deleted.holding(item) is not None:
             continue
         elif (span := edited.holding(item)) is not None:

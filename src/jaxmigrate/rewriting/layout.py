@@ -7,15 +7,20 @@ is checked by a gate.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from jaxmigrate.lines import LineIndex
 from jaxmigrate.model import Span
 from jaxmigrate.rewriting.calls import fitted_call
 from jaxmigrate.rewriting.formatter import Lines, formatted
-from jaxmigrate.rewriting.splice import Edit
+from jaxmigrate.rewriting.splice import Edit, moved_spans
 from jaxmigrate.sources.style import Style
+
+
+_NEVER_LONG: Final = 72
+"""No project asks for lines shorter than this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +32,21 @@ class _Place:
 
 
 def layout(
-    old_text: str, old_tree: ast.Module, new_text: str, edits: Sequence[Edit], style: Style
+    old_text: str,
+    old_tree: ast.Module,
+    new_text: str,
+    edits: Sequence[Edit],
+    style_of_file: Callable[[], Style],
 ) -> list[Edit]:
     """Edits of `new_text` that lay out its statements with lines longer than the style allows.
 
-    `edits`, in order, turned `old_text`, whose tree is `old_tree`, into `new_text`.
+    `edits`, in order, turned `old_text`, whose tree is `old_tree`, into `new_text`. The file's style is
+    asked for only where a line is long at all.
     """
     old_lines, new_lines = LineIndex(old_text), LineIndex(new_text)
+    if not any(_is_long(span, new_lines, _NEVER_LONG) for span in moved_spans(edits)):
+        return []
+    style = style_of_file()
     found: list[Edit] = []
     for place in _by_statement(old_tree, edits, old_lines):
         if not _is_long(place.new, new_lines, style.width):
@@ -49,7 +62,7 @@ def _by_statement(
     tree: ast.Module, edits: Sequence[Edit], lines: LineIndex
 ) -> Iterator[_Place]:
     shift = 0
-    starts = sorted(_statement_starts(tree, lines))
+    starts = sorted(_statement_starts(tree, edits, lines))
     groups: dict[int, _Place] = {}
     for edit in edits:
         start = edit.span.start + shift
@@ -66,11 +79,26 @@ def _by_statement(
     yield from groups.values()
 
 
-def _statement_starts(tree: ast.Module, lines: LineIndex) -> Iterator[int]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.stmt):
-            first = min([node, *getattr(node, "decorator_list", ())], key=lambda n: n.lineno)
-            yield lines.offset(first.lineno, first.col_offset)
+def _statement_starts(
+    tree: ast.Module, edits: Sequence[Edit], lines: LineIndex
+) -> Iterator[int]:
+    touched = [line for edit in edits for line in [lines.position(edit.span.start)[0]]]
+    for top in tree.body:
+        first, last = _first_line(top), top.end_lineno or top.lineno
+        if not any(first <= line <= last for line in touched):
+            continue
+        for node in ast.walk(top):
+            if isinstance(node, ast.stmt):
+                start = min([node, *getattr(node, "decorator_list", ())], key=_line)
+                yield lines.offset(start.lineno, start.col_offset)
+
+
+def _first_line(statement: ast.stmt) -> int:
+    return min([statement, *getattr(statement, "decorator_list", ())], key=_line).lineno
+
+
+def _line(node: ast.stmt | ast.expr) -> int:
+    return node.lineno
 
 
 def _is_long(span: Span, lines: LineIndex, width: int) -> bool:

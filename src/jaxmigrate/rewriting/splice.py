@@ -62,6 +62,17 @@ def splice(text: str, span: Span, edits: Sequence[Edit]) -> str:
     return "".join([*pieces, text[end : span.end]])
 
 
+def moved_spans(edits: Sequence[Edit]) -> list[Span]:
+    """Where the new text of each edit stands once all of them, in order, are made."""
+    spans: list[Span] = []
+    shift = 0
+    for edit in edits:
+        start = edit.span.start + shift
+        spans.append(Span(start, start + len(edit.text)))
+        shift += len(edit.text) - (edit.span.end - edit.span.start)
+    return spans
+
+
 def _edit(
     codemod: Codemod, site: Site, source: str, text: str, newline: str, lines: LineIndex
 ) -> Edit:

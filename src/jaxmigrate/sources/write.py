@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-import secrets
 import stat
 from collections import defaultdict
 from collections.abc import Sequence
@@ -67,7 +66,7 @@ def dirty_files(paths: Sequence[Path]) -> list[Path]:
 
 def _replace(target: Path, before: bytes, after: bytes, facts: os.stat_result) -> None:
     # The name is chosen before the file is made: an interrupt at any moment finds it to remove.
-    temporary = target.parent / f".jaxmigrate-{secrets.token_hex(8)}.tmp"
+    temporary = target.parent / f".jaxmigrate-{os.urandom(8).hex()}.tmp"
     try:
         try:
             descriptor = os.open(temporary, _NEW_FILE, 0o600)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -12,14 +13,15 @@ from jaxmigrate.analysis.project import Definition, Module, Project
 from jaxmigrate.analysis.scopes import Scope
 from jaxmigrate.analysis.trees.interpreter import Interpreter, Notes, closures_in
 from jaxmigrate.analysis.trees.meetings import Meeting, meeting
+from jaxmigrate.analysis.trees.references import Closure
 from jaxmigrate.analysis.trees.values import Token
 from jaxmigrate.model import Evidence
 
 _ROUNDS: Final = 2
 """How many calls away from a tree map a function may be, to be run for what it passes on."""
 
-_BASE_STEPS: Final = 10_000
-_STEPS_A_CALL: Final = 150
+_BASE_STEPS: Final = 8_000
+_STEPS_A_CALL: Final = 50
 """How many expressions are looked at in all, by the number of tree maps: the cost stays in proportion."""
 
 _MAX_ALIKE: Final = 20
@@ -60,27 +62,36 @@ class _Collector:
         self._project = project
         self._calls: dict[str, dict[ast.Call, TreeCall]] = {}
         self._known: dict[Position, Known] = {}
+        self._entries: dict[str, Sequence[Closure]] = {}
         self._interpreter = Interpreter(project, self._calls_of)
 
     def table(self, paths: Iterable[str], mentioning: Mentioning) -> Table:
         wanted = _Wanted(self._project, self._calls_of)
         wanted.add_modules(self._modules(paths))
-        for distance in range(1, _ROUNDS + 1):
-            wanted.add_modules(self._modules(mentioning(frozenset(wanted.names))))
-            wanted.add_users(distance)
         self._interpreter.mapping = wanted.functions
         self._interpreter.budget = _BASE_STEPS + _STEPS_A_CALL * wanted.many
+        searched: set[str] = set()
         for distance in range(_ROUNDS + 1):
             for module in wanted.modules:
                 self._run(module, wanted, distance)
+            if distance == _ROUNDS or self._interpreter.budget <= 0:
+                break
+            wanted.add_modules(self._modules(mentioning(frozenset(wanted.names - searched))))
+            searched |= wanted.names
+            wanted.add_users(distance + 1)
         return self._known
 
     def _run(self, module: Module, wanted: _Wanted, distance: int) -> None:
         if wanted.top.get(module.path) == distance:
             self._note(self._interpreter.run_module(module))
-        for closure in closures_in(module):
+        for closure in self._closures(module):
             if wanted.functions.get(closure.node) == distance:
                 self._note(self._interpreter.run(closure))
+
+    def _closures(self, module: Module) -> Sequence[Closure]:
+        if module.path not in self._entries:
+            self._entries[module.path] = tuple(closures_in(module))
+        return self._entries[module.path]
 
     def _modules(self, paths: Iterable[str]) -> list[Module]:
         found = (self._project.module(path) for path in sorted(paths))
@@ -143,7 +154,6 @@ class _Wanted:
         self.top: dict[str, int] = {}
         self.many = 0
         self._owners: set[ast.AST] = set()
-        self._users: dict[str, list[_Use]] = {}
 
     def add_modules(self, modules: Iterable[Module]) -> None:
         """Look at further modules; those known already are passed over."""
@@ -152,9 +162,6 @@ class _Wanted:
             if module.path in known:
                 continue
             self.modules.append(module)
-            for node, scope in (*module.scopes.names, *module.scopes.attributes):
-                use = _Use(node, scope, module)
-                self._users.setdefault(_last_name(node), []).append(use)
             for call in self._calls_of(module).values():
                 if call.many:
                     self.many += 1
@@ -162,20 +169,30 @@ class _Wanted:
 
     def add_users(self, distance: int) -> None:
         """Add the functions that use one of those there are, `distance` calls away from a tree map."""
-        for name in sorted(self.names):
-            uses = self._users.get(name, [])
-            methods = [use for use in uses if isinstance(use.node, ast.Attribute)]
-            for use in uses:
-                if self._is_meant(use, len(methods)):
-                    self._add(_outermost(use.scope), use.module, distance)
+        uses = list(self._uses())
+        alike = Counter(use.node.attr for use in uses if isinstance(use.node, ast.Attribute))
+        for use in uses:
+            if self._is_meant(use, alike):
+                self._add(_outermost(use.scope), use.module, distance)
 
-    def _is_meant(self, use: _Use, alike: int) -> bool:
+    def _uses(self) -> Iterator[_Use]:
+        """Every name and attribute that goes by one of the names."""
+        names = frozenset(self.names)
+        for module in self.modules:
+            for name, scope in module.scopes.names:
+                if name.id in names:
+                    yield _Use(name, scope, module)
+            for attribute, scope in module.scopes.attributes:
+                if attribute.attr in names:
+                    yield _Use(attribute, scope, module)
+
+    def _is_meant(self, use: _Use, alike: Mapping[str, int]) -> bool:
         """Whether a name stands for one of the functions, or, as an attribute of who knows what, may."""
         entities = self._project.resolve(use.node, use.scope, use.module)
         if entities:
             nodes = [entity.node for entity in entities if isinstance(entity, Definition)]
             return any(node in self.functions or node in self._owners for node in nodes)
-        return isinstance(use.node, ast.Attribute) and alike <= _MAX_ALIKE
+        return isinstance(use.node, ast.Attribute) and alike[use.node.attr] <= _MAX_ALIKE
 
     def _add(self, function: ast.AST | None, module: Module, distance: int) -> None:
         if function is None:
@@ -204,7 +221,3 @@ def _outermost(scope: Scope) -> ast.AST | None:
         elif isinstance(outer.node, ast.ClassDef) and found is not None:
             return found
     return found
-
-
-def _last_name(expr: ast.expr) -> str:
-    return expr.attr if isinstance(expr, ast.Attribute) else getattr(expr, "id", "")

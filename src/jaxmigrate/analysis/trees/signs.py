@@ -14,18 +14,21 @@ from jaxmigrate.model import Evidence
 _PREFIX_NAME: Final = re.compile(r"(^|_)(in|out)_axes$|_specs?$|_shardings?$")
 _COMMENT: Final = re.compile(r"#.*\bNone\b")
 
-Sign: TypeAlias = Callable[[TreeCall, Place, "tuple[str, ...]"], Iterator[Evidence]]
-"""Looks at a call, its place and the lines of its file (from 0); gives evidence or nothing."""
+LineText: TypeAlias = Callable[[int], str]
+"""Gives a line of a file by its number from 1; empty where there is none."""
+
+Sign: TypeAlias = Callable[[TreeCall, Place, LineText], Iterator[Evidence]]
+"""Looks at a call, its place and the lines of its file; gives evidence or nothing."""
 
 
-def signs(call: TreeCall, place: Place, lines: tuple[str, ...]) -> Iterator[Evidence]:
+def signs(call: TreeCall, place: Place, lines: LineText) -> Iterator[Evidence]:
     """The evidence of every sign that speaks for a None in the first tree of `call`."""
     for sign in _SIGNS:
         yield from sign(call, place, lines)
 
 
 def callback_minds_none(
-    call: TreeCall, place: Place, lines: tuple[str, ...]
+    call: TreeCall, place: Place, lines: LineText
 ) -> Iterator[Evidence]:
     """The callback tests its first leaf for None, though it never gets one."""
     del lines
@@ -39,7 +42,7 @@ def callback_minds_none(
             yield Evidence(home.module.path, test.lineno, note)
 
 
-def prefix_by_name(call: TreeCall, place: Place, lines: tuple[str, ...]) -> Iterator[Evidence]:
+def prefix_by_name(call: TreeCall, place: Place, lines: LineText) -> Iterator[Evidence]:
     """The first tree is called as prefix trees are in which None has a meaning."""
     del lines
     name = _last_name(call.trees[0]) if call.trees else None
@@ -49,7 +52,7 @@ def prefix_by_name(call: TreeCall, place: Place, lines: tuple[str, ...]) -> Iter
 
 
 def prefix_by_docstring(
-    call: TreeCall, place: Place, lines: tuple[str, ...]
+    call: TreeCall, place: Place, lines: LineText
 ) -> Iterator[Evidence]:
     """The function's docstring calls the first tree a prefix, or says that None may stand in it."""
     del lines
@@ -64,12 +67,12 @@ def prefix_by_docstring(
 
 
 def comment_speaks_of_none(
-    call: TreeCall, place: Place, lines: tuple[str, ...]
+    call: TreeCall, place: Place, lines: LineText
 ) -> Iterator[Evidence]:
     """A comment in the call, or on the line above it, speaks of None."""
     last = call.node.end_lineno or call.node.lineno
     for number in range(call.node.lineno - 1, last + 1):
-        line = lines[number - 1] if 0 < number <= len(lines) else ""
+        line = lines(number)
         alone = line.lstrip().startswith("#")
         if (number >= call.node.lineno or alone) and _COMMENT.search(line):
             yield Evidence(place.module.path, number, line[line.index("#") :].strip())
