@@ -9,13 +9,13 @@ from jaxmigrate.analysis.verdicts import Verdict
 from jaxmigrate.codemod import Codemod, Example, NodeKind, Site
 from jaxmigrate.model import Action, Confidence, Evidence, Span
 from jaxmigrate.rewriting.guard import guard_call
-from jaxmigrate.rewriting.nodes import comments_of
 from jaxmigrate.rewriting.imports import (
     drop_names,
     move_names,
     rename_names,
     with_imported_names,
 )
+from jaxmigrate.rewriting.nodes import comments_of
 
 __all__ = [
     "JAX_TREE_SINCE",

@@ -161,9 +161,7 @@ def _failure(
     return FileResult(path, data, data, failure=Failure(kind, why))
 
 
-def _with_evidence(
-    settings: Settings, project: Project, collected: _Collected
-) -> Settings:
+def _with_evidence(settings: Settings, project: Project, collected: _Collected) -> Settings:
     """The settings with what is known of the project's trees, if a codemod asks for it."""
     if not any(codemod.reads_evidence for codemod in settings.codemods):
         return settings

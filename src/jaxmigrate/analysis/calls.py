@@ -60,7 +60,11 @@ class TreeCall:
 
     def home_of(self, expr: ast.expr) -> tuple[Scope, Module]:
         """The scope and module that an argument stands in: a bound one, in its partial's."""
-        if self.bound.holds(expr) and self.bound.scope is not None and self.bound.module is not None:
+        if (
+            self.bound.holds(expr)
+            and self.bound.scope is not None
+            and self.bound.module is not None
+        ):
             return self.bound.scope, self.bound.module
         return self.scope, self.module
 

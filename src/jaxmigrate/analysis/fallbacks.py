@@ -53,7 +53,9 @@ def _fallback(statement: ast.Try, calls: list[TreeCall], project: Project) -> Fa
     if kept is None or len(tried) != 1:
         return None
     guarded = [c for c in calls if _within(c.node, [kept])]
-    return Fallback(statement, tried[0], kept, _problem(statement, tried[0], kept, guarded, project))
+    return Fallback(
+        statement, tried[0], kept, _problem(statement, tried[0], kept, guarded, project)
+    )
 
 
 def _catches(handler: ast.ExceptHandler) -> bool:

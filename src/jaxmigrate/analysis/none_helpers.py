@@ -15,15 +15,15 @@ def none_helper(place: Place, before: ast.AST) -> str | None:
     """The name of a helper `lambda x: x is None` that `before` can see and that is bound by then."""
     for scope in place.scope.chain():
         for name, binding in _helpers_of(scope, place.module, place.project):
-            if place.scope.owner(name) is scope and _is_bound_by_then(binding, scope, place, before):
+            if place.scope.owner(name) is scope and _is_bound_by_then(
+                binding, scope, place, before
+            ):
                 return name
     return None
 
 
 @lru_cache(maxsize=1024)
-def _helpers_of(
-    scope: Scope, module: Module, project: Project
-) -> tuple[tuple[str, Binding], ...]:
+def _helpers_of(scope: Scope, module: Module, project: Project) -> tuple[tuple[str, Binding], ...]:
     """The helpers that a scope binds, each once, by name."""
     place = Place(scope, module, project)
     return tuple(
@@ -40,9 +40,7 @@ def _is_helper(name: str, place: Place) -> bool:
 
 def _is_bound_by_then(binding: Binding, scope: Scope, place: Place, before: ast.AST) -> bool:
     """Whether code that runs along with the scope's own comes after the binding."""
-    runs_later = any(
-        isinstance(inner.node, FUNCTIONS) for inner in _between(place.scope, scope)
-    )
+    runs_later = any(isinstance(inner.node, FUNCTIONS) for inner in _between(place.scope, scope))
     return runs_later or getattr(binding.node, "lineno", 0) < getattr(before, "lineno", 0)
 
 

@@ -105,9 +105,9 @@ class Project:
             self._modules[path] = self._parse(path)
         return self._modules[path]
 
-    def replace(self, module: Module) -> None:
-        """Let `module` stand for its path from here on."""
-        self._modules[module.path] = module
+    def text(self, path: str) -> str:
+        """The text of a file; empty if it cannot be read."""
+        return self._load(path) or ""
 
     def resolve(self, expr: ast.expr, scope: Scope, module: Module) -> tuple[Entity, ...]:
         """What an expression of names and dots may mean, seen from `scope`.

@@ -142,14 +142,20 @@ class ScopeTree:
             self._children(node, scope)
 
     def _children(self, node: ast.AST, scope: Scope) -> None:
+        # Most of the time of reading a module goes by here, so nothing is called that need not be.
+        parents, specials, children = self.parents, _SPECIAL, self._children
         for name in node._fields:
             value = getattr(node, name, None)
-            if value.__class__ is list:
-                for item in value:
-                    if isinstance(item, ast.AST):
-                        self._visit(item, scope, node)
-            elif isinstance(value, ast.AST) and value.__class__ not in _LEAVES:
-                self._visit(value, scope, node)
+            for item in value if value.__class__ is list else (value,):
+                kind = item.__class__
+                if kind in _NO_NODES:
+                    continue
+                parents[item] = node
+                special = specials.get(kind)
+                if special is not None:
+                    special(self, item, scope)
+                elif kind is not ast.Constant:
+                    children(item, scope)
 
     def _open(self, node: ScopeNode, parent: Scope) -> Scope:
         scope = Scope(node, parent)
@@ -169,9 +175,6 @@ class ScopeTree:
             self.names.append((node, scope))
         else:
             self._bind(scope, node.id, Binding(Kind.OTHER, node))
-
-    def _constant(self, node: ast.Constant, scope: Scope) -> None:
-        pass
 
     def _bind(self, scope: Scope, name: str, binding: Binding) -> None:
         scope.bindings.setdefault(name, []).append(binding)
@@ -295,12 +298,15 @@ class ScopeTree:
         self._children(node, scope)
 
 
-_LEAVES = frozenset({ast.Load, ast.Store, ast.Del, *ast.operator.__subclasses__()})
+_NO_NODES = frozenset(
+    {type(None), str, int, bool, bytes, float, complex, type(...), ast.Load, ast.Store, ast.Del}
+    | {*ast.operator.__subclasses__(), *ast.unaryop.__subclasses__()}
+    | {*ast.cmpop.__subclasses__(), *ast.boolop.__subclasses__()}
+)
 _SPECIAL: dict[type[ast.AST], Callable[..., None]] = {
     ast.Call: ScopeTree._call,
     ast.Attribute: ScopeTree._attribute,
     ast.Name: ScopeTree._name,
-    ast.Constant: ScopeTree._constant,
     ast.FunctionDef: ScopeTree._function,
     ast.AsyncFunctionDef: ScopeTree._function,
     ast.Lambda: ScopeTree._lambda,

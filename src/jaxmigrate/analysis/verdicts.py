@@ -41,7 +41,9 @@ def judge(call: TreeCall, known: Known | None, place: Place, lines: LineText) ->
         if outcome is Outcome.NO_NONE:
             return Verdict(None, f"{words} holds no None")
         if known.minded is not None:
-            return Verdict(Confidence.LIKELY, f"{words} may hold None: {known.minded.note}", (known.minded,))
+            return Verdict(
+                Confidence.LIKELY, f"{words} may hold None: {known.minded.note}", (known.minded,)
+            )
     found = tuple(signs(call, place, lines))[:_MAX_EVIDENCE]
     if found:
         return Verdict(Confidence.LIKELY, f"{words} may hold None: {found[0].note}", found)

@@ -7,6 +7,7 @@ is checked by a gate.
 from __future__ import annotations
 
 import ast
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -18,17 +19,17 @@ from jaxmigrate.rewriting.formatter import Lines, formatted
 from jaxmigrate.rewriting.splice import Edit, moved_spans
 from jaxmigrate.sources.style import Style
 
-
 _NEVER_LONG: Final = 72
 """No project asks for lines shorter than this."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Edits of one statement: the span they cover in the old text and in the new one."""
+    """Edits of one statement: the span they cover in the old text and in the new one, and the old one."""
 
     old: Span
     new: Span
+    statement: ast.stmt | None
 
 
 def layout(
@@ -58,31 +59,27 @@ def layout(
     return found
 
 
-def _by_statement(
-    tree: ast.Module, edits: Sequence[Edit], lines: LineIndex
-) -> Iterator[_Place]:
-    shift = 0
-    starts = sorted(_statement_starts(tree, edits, lines))
+def _by_statement(tree: ast.Module, edits: Sequence[Edit], lines: LineIndex) -> Iterator[_Place]:
+    statements = dict(sorted(_statements(tree, edits, lines), key=_offset))
+    starts = list(statements)
     groups: dict[int, _Place] = {}
-    for edit in edits:
-        start = edit.span.start + shift
-        new = Span(start, start + len(edit.text))
-        shift += len(edit.text) - (edit.span.end - edit.span.start)
-        statement = max((s for s in starts if s <= edit.span.start), default=0)
-        before = groups.get(statement)
-        if before is None:
-            groups[statement] = _Place(edit.span, new)
+    for edit, new in zip(edits, moved_spans(edits), strict=True):
+        index = bisect_right(starts, edit.span.start) - 1
+        place = groups.get(index)
+        if place is None:
+            statement = statements[starts[index]] if index >= 0 else None
+            groups[index] = _Place(edit.span, new, statement)
         else:
-            groups[statement] = _Place(
-                Span(before.old.start, edit.span.end), Span(before.new.start, new.end)
-            )
+            old = Span(place.old.start, edit.span.end)
+            groups[index] = _Place(old, Span(place.new.start, new.end), place.statement)
     yield from groups.values()
 
 
-def _statement_starts(
+def _statements(
     tree: ast.Module, edits: Sequence[Edit], lines: LineIndex
-) -> Iterator[int]:
-    touched = [line for edit in edits for line in [lines.position(edit.span.start)[0]]]
+) -> Iterator[tuple[int, ast.stmt]]:
+    """The statements around the edits, with the offsets they start at, decorators included."""
+    touched = [lines.position(edit.span.start)[0] for edit in edits]
     for top in tree.body:
         first, last = _first_line(top), top.end_lineno or top.lineno
         if not any(first <= line <= last for line in touched):
@@ -90,7 +87,11 @@ def _statement_starts(
         for node in ast.walk(top):
             if isinstance(node, ast.stmt):
                 start = min([node, *getattr(node, "decorator_list", ())], key=_line)
-                yield lines.offset(start.lineno, start.col_offset)
+                yield lines.offset(start.lineno, start.col_offset), node
+
+
+def _offset(found: tuple[int, ast.stmt]) -> int:
+    return found[0]
 
 
 def _first_line(statement: ast.stmt) -> int:
@@ -121,10 +122,25 @@ def _formatted(
     """
     if not style.is_ruffs and "\n" not in old_text[place.old.start : place.old.end]:
         return None
-    if formatted(old_text, _lines(place.old, old_lines), style) != old_text:
+    if not _is_plain(place.statement, old_text, old_lines) and (
+        formatted(old_text, _lines(place.old, old_lines), style) != old_text
+    ):
         return None
     after = formatted(new_text, _lines(place.new, new_lines), style)
     return _difference(new_text, after) if after is not None else None
+
+
+def _is_plain(statement: ast.stmt | None, text: str, lines: LineIndex) -> bool:
+    """Whether a statement is one line with plain spacing, which no formatter has anything to say to.
+
+    That is so if printing its syntax tree gives the line again, quotes aside.
+    """
+    if statement is None or hasattr(statement, "body") or statement.end_lineno != statement.lineno:
+        return False
+    assert statement.end_col_offset is not None
+    start = lines.offset(statement.lineno, statement.col_offset)
+    source = text[start : lines.offset(statement.lineno, statement.end_col_offset)]
+    return ast.unparse(statement).replace("'", '"') == source.replace("'", '"')
 
 
 def _lines(span: Span, lines: LineIndex) -> Lines:

@@ -9,19 +9,26 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from jaxmigrate.analysis.calls import TreeCall, tree_calls
+from jaxmigrate.analysis.on_none import Place
 from jaxmigrate.analysis.project import Definition, Module, Project
 from jaxmigrate.analysis.scopes import Scope
-from jaxmigrate.analysis.trees.interpreter import Interpreter, Notes, closures_in
-from jaxmigrate.analysis.trees.meetings import Meeting, meeting
+from jaxmigrate.analysis.trees.interpreter import (
+    Interpreter,
+    Notes,
+    Sighting,
+    closures_in,
+    suspicion_of,
+)
+from jaxmigrate.analysis.trees.meetings import Meeting, Outcome, meeting
 from jaxmigrate.analysis.trees.references import Closure
-from jaxmigrate.analysis.trees.values import Token
+from jaxmigrate.analysis.trees.signs import signs
 from jaxmigrate.model import Evidence
 
 _ROUNDS: Final = 2
 """How many calls away from a tree map a function may be, to be run for what it passes on."""
 
-_BASE_STEPS: Final = 8_000
-_STEPS_A_CALL: Final = 50
+_BASE_STEPS: Final = 7_000
+_STEPS_A_CALL: Final = 30
 """How many expressions are looked at in all, by the number of tree maps: the cost stays in proportion."""
 
 _MAX_ALIKE: Final = 20
@@ -63,6 +70,7 @@ class _Collector:
         self._calls: dict[str, dict[ast.Call, TreeCall]] = {}
         self._known: dict[Position, Known] = {}
         self._entries: dict[str, Sequence[Closure]] = {}
+        self._signs: dict[ast.Call, Evidence | None] = {}
         self._interpreter = Interpreter(project, self._calls_of)
 
     def table(self, paths: Iterable[str], mentioning: Mentioning) -> Table:
@@ -104,15 +112,42 @@ class _Collector:
         return self._calls[module.path]
 
     def _note(self, notes: Notes) -> None:
-        for sighting in notes.sightings:
-            if len(sighting.trees) < 2:
-                continue
-            first, *others = sighting.trees
-            met = meeting(first, others, self._interpreter.classes)
+        met = [
+            (sighting, meeting(sighting.trees[0], sighting.trees[1:], self._interpreter.classes))
+            for sighting in notes.sightings
+            if len(sighting.trees) > 1
+        ]
+        for sighting, found in met:
+            self._mind(sighting, found, notes)
+        for sighting, found in met:
             node = sighting.call.node
             position = (sighting.call.module.path, node.lineno, node.col_offset)
-            minded = _minded(first.shape, notes)
-            self._known[position] = _stronger(self._known.get(position), Known(met, minded))
+            suspicion = suspicion_of(sighting.trees[0], sighting.call.scope)
+            known = Known(found, notes.minded.get(suspicion) if suspicion is not None else None)
+            self._known[position] = _stronger(self._known.get(position), known)
+
+    def _mind(self, sighting: Sighting, found: Meeting, notes: Notes) -> None:
+        """A tree that may hold None at one call is suspected at the others of the function too.
+
+        Else a second run would find there what the first one wrote here.
+        """
+        suspicion = suspicion_of(sighting.trees[0], sighting.call.scope)
+        if suspicion is None or suspicion in notes.minded:
+            return
+        if found.outcome >= Outcome.MAY_MEET:
+            evidence = found.why[0] if found.why else None
+        else:
+            evidence = self._sign(sighting.call)
+        if evidence is not None:
+            notes.minded[suspicion] = evidence
+
+    def _sign(self, call: TreeCall) -> Evidence | None:
+        if call.node not in self._signs:
+            lines = self._project.text(call.module.path).split("\n")
+            place = Place(call.scope, call.module, self._project)
+            found = signs(call, place, lambda n: lines[n - 1] if 0 < n <= len(lines) else "")
+            self._signs[call.node] = next(found, None)
+        return self._signs[call.node]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +157,6 @@ class _Use:
     node: ast.Name | ast.Attribute
     scope: Scope
     module: Module
-
-
-def _minded(shape: Token | None, notes: Notes) -> Evidence | None:
-    return notes.minded.get(shape) if shape is not None else None
 
 
 def _stronger(one: Known | None, other: Known) -> Known:

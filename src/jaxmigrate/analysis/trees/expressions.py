@@ -40,17 +40,13 @@ if TYPE_CHECKING:
     from jaxmigrate.analysis.trees.interpreter import Interpreter
 
 
-def evaluate(expr: ast.expr, frame: Frame, interpreter: Interpreter) -> Value:
-    """What an expression gives; unknown for what is not understood."""
-    handler = _HANDLERS.get(expr.__class__)
-    return handler(expr, frame, interpreter) if handler is not None else UNKNOWN
-
-
 def _constant(node: ast.Constant, frame: Frame, interpreter: Interpreter) -> Value:
     if node.value is not None:
         return Value(none=Is.NO, inside=Is.NO, constant=node.value, leaf=True)
     line = getattr(node, "lineno", 0)
-    return none(Evidence(frame.module.path, line, _line_of(node, interpreter, frame)), _spot(node, frame))
+    return none(
+        Evidence(frame.module.path, line, _line_of(node, interpreter, frame)), _spot(node, frame)
+    )
 
 
 def _spot(node: ast.Constant, frame: Frame) -> tuple[str, int, int]:
@@ -232,7 +228,9 @@ def _merged(
     return merged, added.rest if rest is None else join(rest, added.rest)
 
 
-def _sequence(node: ast.Tuple | ast.List | ast.Set, frame: Frame, interpreter: Interpreter) -> Value:
+def _sequence(
+    node: ast.Tuple | ast.List | ast.Set, frame: Frame, interpreter: Interpreter
+) -> Value:
     parts: dict[Key, Value] = {}
     rest: Value | None = None
     for item in node.elts:
@@ -426,7 +424,7 @@ _CONTAINER_METHODS: Final = frozenset(
     | {"insert", "replace", "_replace", "unflatten", "clear", "flatten_up_to", "_asdict", "popitem"}
 )
 
-_HANDLERS: Final[dict[type[ast.expr], Callable[[Any, Frame, Any], Value]]] = {
+HANDLERS: Final[dict[type[ast.expr], Callable[[Any, Frame, Any], Value]]] = {
     ast.Constant: _constant,
     ast.Name: _name,
     ast.Attribute: _attribute,
@@ -453,3 +451,4 @@ _HANDLERS: Final[dict[type[ast.expr], Callable[[Any, Frame, Any], Value]]] = {
     ast.YieldFrom: _yield_from,
     ast.Starred: _starred,
 }
+"""What evaluates each kind of expression, given the frame and the interpreter."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeAlias
 
 from jaxmigrate.analysis.calls import TreeCall
 from jaxmigrate.analysis.on_none import Place
@@ -23,7 +23,7 @@ from jaxmigrate.analysis.project import (
     Submodule,
 )
 from jaxmigrate.analysis.project import Value as Assigned
-from jaxmigrate.analysis.scopes import Kind
+from jaxmigrate.analysis.scopes import Kind, Scope
 from jaxmigrate.analysis.trees import expressions, invocation, statements
 from jaxmigrate.analysis.trees.classes import Classes
 from jaxmigrate.analysis.trees.memory import Memory
@@ -35,7 +35,7 @@ from jaxmigrate.analysis.trees.references import (
     FunctionNode,
     ModuleReference,
 )
-from jaxmigrate.analysis.trees.values import UNKNOWN, Token, Value, referring, unknown
+from jaxmigrate.analysis.trees.values import UNKNOWN, Is, Token, Value, referring, unknown
 from jaxmigrate.model import Evidence
 
 MAX_CALLS: Final = 6
@@ -46,6 +46,10 @@ MAX_ASIDE: Final = 4
 
 MAX_STEPS: Final = 2_500
 """How many expressions are looked at for one entry; what is left then counts as unknown."""
+
+
+Suspicion: TypeAlias = tuple[Token, Is, ast.AST]
+"""A tree, as it is known at some place in a function."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,7 @@ class Notes:
     """What running an entry showed: the tree maps met, and the values whose Nones are minded."""
 
     sightings: list[Sighting] = field(default_factory=list)
-    minded: dict[Token, Evidence] = field(default_factory=dict)
+    minded: dict[Suspicion, Evidence] = field(default_factory=dict)
 
 
 class Interpreter:
@@ -110,11 +114,12 @@ class Interpreter:
         return self._steps < 0
 
     def evaluate(self, expr: ast.expr, frame: Frame) -> Value:
-        """What an expression gives in a frame."""
+        """What an expression gives in a frame; unknown for what is not understood."""
         self._steps -= 1
         if self._steps < 0:
             return UNKNOWN
-        return expressions.evaluate(expr, frame, self)
+        handler = expressions.HANDLERS.get(expr.__class__)
+        return handler(expr, frame, self) if handler is not None else UNKNOWN
 
     def execute(self, body: list[ast.stmt], frame: Frame) -> bool:
         """Run statements; whether what follows them is reached."""
@@ -218,10 +223,11 @@ class Interpreter:
         """Note what met in a tree map."""
         self.notes.sightings.append(Sighting(call, trees))
 
-    def mind(self, value: Value, evidence: Evidence) -> None:
-        """Note that None is taken for a leaf of this value somewhere."""
-        if value.shape is not None:
-            self.notes.minded.setdefault(value.shape, evidence)
+    def mind(self, value: Value, scope: Scope, evidence: Evidence) -> None:
+        """Note that None is taken for a leaf of this value somewhere in the function around `scope`."""
+        suspicion = suspicion_of(value, scope)
+        if suspicion is not None:
+            self.notes.minded.setdefault(suspicion, evidence)
 
     def _begin(self) -> None:
         self.notes = Notes()
@@ -232,6 +238,17 @@ class Interpreter:
     def end(self) -> None:
         """End an entry: steps it did not need are free for others."""
         self.budget += max(self._steps, 0)
+
+
+def suspicion_of(value: Value, scope: Scope) -> Suspicion | None:
+    """What a value is the same as wherever the function around `scope` meets it again."""
+    if value.shape is None:
+        return None
+    while scope.parent is not None and not isinstance(
+        scope.node, ast.FunctionDef | ast.AsyncFunctionDef
+    ):
+        scope = scope.parent
+    return value.shape, value.none, scope.node
 
 
 def closures_in(module: Module) -> Iterator[Closure]:

@@ -59,7 +59,9 @@ def call(node: ast.Call, frame: Frame, interpreter: Interpreter) -> Value:
     if isinstance(function.reference, BoundBuiltin):
         return libraries.container_method(function.reference, node, arguments, frame, interpreter)
     if isinstance(function.reference, ExternalReference):
-        special = libraries.special_call(function.reference.name, node, arguments, frame, interpreter)
+        special = libraries.special_call(
+            function.reference.name, node, arguments, frame, interpreter
+        )
         if special is not None:
             return special
     return apply(function, arguments, node, frame, interpreter)
@@ -109,9 +111,7 @@ def _apply(
     if isinstance(reference, Closure):
         return _run(reference, arguments, node, frame, interpreter)
     if isinstance(reference, Method):
-        bound = Arguments(
-            (reference.instance, *arguments.args), arguments.keywords, arguments.more
-        )
+        bound = Arguments((reference.instance, *arguments.args), arguments.keywords, arguments.more)
         return _run(reference.function, bound, node, frame, interpreter)
     if isinstance(reference, ClassReference):
         return objects.construct(reference, arguments, node, frame, interpreter)
@@ -167,7 +167,9 @@ def _run(
         interpreter.memory.keep(key, result)
     if holds_none(result) and not isinstance(closure.node, ast.Lambda):
         line = getattr(node, "lineno", 1)
-        result = told(result, Evidence(caller.module.path, line, f"returned by {closure.node.name}"))
+        result = told(
+            result, Evidence(caller.module.path, line, f"returned by {closure.node.name}")
+        )
     return result
 
 
@@ -231,7 +233,11 @@ def _outcome(closure: Closure, frame: Frame, interpreter: Interpreter) -> Value:
     returns = list(frame.returns)
     if reached_end and any(value.none is not Is.YES for value in returns):
         last = node.body[-1]
-        returns.append(none(Evidence(closure.module.path, last.lineno, f"{node.name} may end without a return")))
+        returns.append(
+            none(
+                Evidence(closure.module.path, last.lineno, f"{node.name} may end without a return")
+            )
+        )
     if not returns:
         return none(Evidence(closure.module.path, node.lineno, f"{node.name} returns nothing"))
     result = joined(returns)
@@ -422,9 +428,7 @@ def decorated(closure: Closure, interpreter: Interpreter, frame: Frame | None = 
     return value
 
 
-def bind_item(
-    target: ast.expr, iterated: Value, frame: Frame, interpreter: Interpreter
-) -> None:
+def bind_item(target: ast.expr, iterated: Value, frame: Frame, interpreter: Interpreter) -> None:
     """Bind a loop's target to what any item of `iterated` is like."""
     if any(isinstance(key, str) for key in iterated.parts or {}):
         item = Value(none=Is.NO, inside=Is.NO, leaf=True)
@@ -445,9 +449,7 @@ def stored_attribute(
     return objects.stored_attribute(reference, name, interpreter)
 
 
-def class_variable(
-    reference: ClassReference, name: str, interpreter: Interpreter
-) -> Value | None:
+def class_variable(reference: ClassReference, name: str, interpreter: Interpreter) -> Value | None:
     """See `objects.class_variable`."""
     return objects.class_variable(reference, name, interpreter)
 

@@ -24,7 +24,6 @@ from jaxmigrate.analysis.trees.references import (
     Record,
 )
 from jaxmigrate.analysis.trees.values import (
-    replace,
     LEAF,
     UNKNOWN,
     Is,
@@ -40,6 +39,7 @@ from jaxmigrate.analysis.trees.values import (
     maybe_none,
     none,
     referring,
+    replace,
     with_any_child,
     with_child,
     without_child,
@@ -144,9 +144,7 @@ _GRADIENTS: Final[Mapping[str, tuple[bool, bool]]] = {
 }
 """Functions that give a gradient: whether the value comes first, whether it is filtered."""
 
-_FLATTEN: Final = frozenset(
-    {"jax.tree_util.tree_flatten", "jax.tree.flatten", "jax.tree_flatten"}
-)
+_FLATTEN: Final = frozenset({"jax.tree_util.tree_flatten", "jax.tree.flatten", "jax.tree_flatten"})
 _LEAVES: Final = frozenset({"jax.tree_util.tree_leaves", "jax.tree.leaves", "jax.tree_leaves"})
 _UNFLATTEN: Final = frozenset(
     {"jax.tree_util.tree_unflatten", "jax.tree.unflatten", "jax.tree_unflatten"}
@@ -297,7 +295,9 @@ def _equinox_filter(
         return replace(tree, reference=None)
     if "inverse" in arguments.keywords:
         spec = ("not", spec)
-    return _filtered(tree, spec, "eqx.filter leaves None in the place of what it drops", node, frame)
+    return _filtered(
+        tree, spec, "eqx.filter leaves None in the place of what it drops", node, frame
+    )
 
 
 def _equinox_partition(
@@ -322,9 +322,7 @@ def _equinox_combine(
     return interpreter.fresh(node, frame.module)
 
 
-def _partial(
-    arguments: Arguments, node: ast.AST, frame: Frame, interpreter: Interpreter
-) -> Value:
+def _partial(arguments: Arguments, node: ast.AST, frame: Frame, interpreter: Interpreter) -> Value:
     """A function with arguments given; it is run with them, whoever calls it in the end."""
     if not arguments.args:
         return UNKNOWN
@@ -376,9 +374,7 @@ def _optax_update(
     return container({0: updates, 1: interpreter.fresh(node, frame.module)})
 
 
-def _fromkeys(
-    arguments: Arguments, node: ast.AST, frame: Frame, interpreter: Interpreter
-) -> Value:
+def _fromkeys(arguments: Arguments, node: ast.AST, frame: Frame, interpreter: Interpreter) -> Value:
     del interpreter
     value = arguments.at(1)
     if value is None:
@@ -420,7 +416,9 @@ def _zip(arguments: Arguments, node: ast.AST, frame: Frame, interpreter: Interpr
     known = [length for length in lengths if length is not None]
     if known and len(known) == len(lengths) and min(known) <= 8:
         rows = [
-            container({n: list((v.parts or {}).values())[row] for n, v in enumerate(arguments.args)})
+            container(
+                {n: list((v.parts or {}).values())[row] for n, v in enumerate(arguments.args)}
+            )
             for row in range(min(known))
         ]
         return container(dict(enumerate(rows)))
@@ -497,7 +495,7 @@ def _leaves(arguments: Arguments, node: ast.AST, frame: Frame, interpreter: Inte
             outcome = callable_on_none(given, interpreter.place(frame))
             if isinstance(outcome, Known) and outcome.value:
                 note = "None is taken for a leaf of it"
-                interpreter.mind(tree, Evidence(frame.module.path, node.lineno, note))
+                interpreter.mind(tree, frame.scope, Evidence(frame.module.path, node.lineno, note))
                 why = holds_none(tree)
                 return container({}, Value(none=Is.MAYBE, why=why) if why else UNKNOWN)
     return container({}, LEAF)

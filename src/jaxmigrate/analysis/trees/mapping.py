@@ -10,7 +10,6 @@ from jaxmigrate.analysis.on_none import Known, callable_on_none
 from jaxmigrate.analysis.trees import invocation
 from jaxmigrate.analysis.trees.references import Arguments, Frame, Instance, PartialMap
 from jaxmigrate.analysis.trees.values import (
-    replace,
     LEAF,
     MAX_DEPTH,
     UNKNOWN,
@@ -19,6 +18,7 @@ from jaxmigrate.analysis.trees.values import (
     element,
     holds_none,
     none,
+    replace,
 )
 from jaxmigrate.model import Evidence
 
@@ -41,7 +41,7 @@ def tree_map(call: TreeCall, frame: Frame, interpreter: Interpreter) -> Value:
     minds_none = none_is_leaf(call, frame, interpreter)
     if minds_none:
         note = f"{_words(call.trees[0])} is mapped with None as a leaf"
-        interpreter.mind(trees[0], Evidence(frame.module.path, call.node.lineno, note))
+        interpreter.mind(trees[0], call.scope, Evidence(frame.module.path, call.node.lineno, note))
     return _mapped(trees[0], _Callback(callback, len(trees), call, frame, interpreter), minds_none)
 
 
@@ -54,9 +54,7 @@ def _see(call: TreeCall, trees: tuple[Value, ...], interpreter: Interpreter) -> 
             interpreter.see(partial, trees)
 
 
-def call_partial(
-    partial: PartialMap, arguments: Arguments, interpreter: Interpreter
-) -> Value:
+def call_partial(partial: PartialMap, arguments: Arguments, interpreter: Interpreter) -> Value:
     """What calling a partial of a tree map gives."""
     bound = _trees(partial.call, partial.frame, interpreter)
     trees = (*bound, *arguments.args)
@@ -80,9 +78,7 @@ def none_is_leaf(call: TreeCall, frame: Frame, interpreter: Interpreter) -> bool
     return isinstance(outcome, Known) and bool(outcome.value)
 
 
-def _in_home(
-    expr: ast.expr, call: TreeCall, frame: Frame, interpreter: Interpreter
-) -> Value:
+def _in_home(expr: ast.expr, call: TreeCall, frame: Frame, interpreter: Interpreter) -> Value:
     """Evaluate a part of the call where it stands, which for a bound one may be elsewhere."""
     if call.bound.holds(expr):
         return UNKNOWN
@@ -181,13 +177,17 @@ def _shaped(result: Value, tree: Value, callback: _Callback, minds_none: bool) -
 
 
 def _none_answered(result: Value, callback: _Callback, minds_none: bool) -> Value:
-    """A value that may itself be None, once None was a leaf that the callback answered for."""
+    """A value that may itself be None, once None was a leaf that the callback answered for.
+
+    Where it answers None with None, the value may be None just as it may have been before.
+    """
     if not minds_none or result.none is Is.NO:
         return result
-    answer = callback(True)
-    if answer.none is Is.YES or answer.none is Is.MAYBE:
-        return replace(result, none=Is.MAYBE, why=result.why or answer.why)
-    return replace(result, none=Is.NO, inside=Is.NO if result.parts is None else result.inside, why=())
+    if callback(True).none in (Is.YES, Is.MAYBE):
+        return result
+    return replace(
+        result, none=Is.NO, inside=Is.NO if result.parts is None else result.inside, why=()
+    )
 
 
 def _words(tree: ast.expr) -> str:

@@ -82,9 +82,7 @@ def _is_leaf(value: Value, classes: Classes) -> bool:
 def _same(first: Value, other: Value) -> bool:
     if first is other and first.shape is not None:
         return True
-    return first.shape is not None and (
-        first.shape == other.shape or first.shape in other.includes
-    )
+    return first.shape is not None and (first.shape == other.shape or first.shape in other.includes)
 
 
 def _none_meets(first: Value, others: list[Value]) -> Meeting:

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from typing import Final
 
 from jaxmigrate.analysis.trees.references import Arguments, Closure, Instance
-from jaxmigrate.analysis.trees.values import replace, Token, Value
+from jaxmigrate.analysis.trees.values import Token, Value, replace
 
 _MAX_DEPTH: Final = 4
 _MAX_SIZE: Final = 60
@@ -51,7 +51,9 @@ class Key:
             value.constant if isinstance(value.constant, Hashable) else None,
             type(value.constant),
             value.leaf,
-            None if parts is None else tuple((k, self._word(v, depth + 1)) for k, v in parts.items()),
+            None
+            if parts is None
+            else tuple((k, self._word(v, depth + 1)) for k, v in parts.items()),
             None if value.rest is None else self._word(value.rest, depth + 1),
         )
 

@@ -21,7 +21,6 @@ from jaxmigrate.analysis.trees.references import (
     Record,
 )
 from jaxmigrate.analysis.trees.values import (
-    replace,
     UNKNOWN,
     Is,
     Key,
@@ -29,6 +28,7 @@ from jaxmigrate.analysis.trees.values import (
     join,
     maybe_none,
     referring,
+    replace,
 )
 from jaxmigrate.model import Evidence
 
@@ -154,9 +154,7 @@ def bound_method(method: FoundMethod, owner: Value, interpreter: Interpreter) ->
     return bound
 
 
-def class_variable(
-    reference: ClassReference, name: str, interpreter: Interpreter
-) -> Value | None:
+def class_variable(reference: ClassReference, name: str, interpreter: Interpreter) -> Value | None:
     """What a class's body assigns to a name, looked for in its bases too."""
     for owner in interpreter.classes.lineage(reference.definition):
         node = owner.node
@@ -216,9 +214,7 @@ def instance_in(
     )
 
 
-def class_in(
-    node: ast.ClassDef, module: Module, scope: Scope, interpreter: Interpreter
-) -> Value:
+def class_in(node: ast.ClassDef, module: Module, scope: Scope, interpreter: Interpreter) -> Value:
     """A class whose body is `scope`, as a value."""
     outer = scope.parent or scope
     return interpreter.definition_value(Definition(module, node, outer))

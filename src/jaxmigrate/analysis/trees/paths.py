@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 from jaxmigrate.analysis.trees.references import Frame
 from jaxmigrate.analysis.trees.values import (
-    replace,
     UNKNOWN,
     Key,
     Value,
     child,
+    replace,
     with_any_child,
     with_child,
 )

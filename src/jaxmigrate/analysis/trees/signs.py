@@ -11,7 +11,7 @@ from jaxmigrate.analysis.calls import TreeCall
 from jaxmigrate.analysis.on_none import AnyFunction, Place, definitions_of, parameter_at
 from jaxmigrate.model import Evidence
 
-_PREFIX_NAME: Final = re.compile(r"(^|_)(in|out)_axes$|_specs?$|_shardings?$")
+_PREFIX_NAME: Final = re.compile(r"(^|_)(in|out)_axes$|_specs$|_shardings?$")
 _COMMENT: Final = re.compile(r"#.*\bNone\b")
 
 LineText: TypeAlias = Callable[[int], str]
@@ -27,9 +27,7 @@ def signs(call: TreeCall, place: Place, lines: LineText) -> Iterator[Evidence]:
         yield from sign(call, place, lines)
 
 
-def callback_minds_none(
-    call: TreeCall, place: Place, lines: LineText
-) -> Iterator[Evidence]:
+def callback_minds_none(call: TreeCall, place: Place, lines: LineText) -> Iterator[Evidence]:
     """The callback tests its first leaf for None, though it never gets one."""
     del lines
     if call.callback is None:
@@ -51,9 +49,7 @@ def prefix_by_name(call: TreeCall, place: Place, lines: LineText) -> Iterator[Ev
         yield Evidence(place.module.path, call.node.lineno, note)
 
 
-def prefix_by_docstring(
-    call: TreeCall, place: Place, lines: LineText
-) -> Iterator[Evidence]:
+def prefix_by_docstring(call: TreeCall, place: Place, lines: LineText) -> Iterator[Evidence]:
     """The function's docstring calls the first tree a prefix, or says that None may stand in it."""
     del lines
     tree = call.trees[0] if call.trees else None
@@ -66,9 +62,7 @@ def prefix_by_docstring(
         yield Evidence(place.module.path, function.lineno, note)
 
 
-def comment_speaks_of_none(
-    call: TreeCall, place: Place, lines: LineText
-) -> Iterator[Evidence]:
+def comment_speaks_of_none(call: TreeCall, place: Place, lines: LineText) -> Iterator[Evidence]:
     """A comment in the call, or on the line above it, speaks of None."""
     last = call.node.end_lineno or call.node.lineno
     for number in range(call.node.lineno - 1, last + 1):
@@ -114,9 +108,7 @@ def _last_name(expr: ast.expr) -> str | None:
     return expr.id if isinstance(expr, ast.Name) else None
 
 
-def _function_around(
-    call: TreeCall, place: Place
-) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+def _function_around(call: TreeCall, place: Place) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
     for node in place.module.scopes.enclosing(call.node):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             return node

@@ -11,13 +11,13 @@ from jaxmigrate.analysis.trees.conditions import assume, truth
 from jaxmigrate.analysis.trees.paths import path_of, store, update
 from jaxmigrate.analysis.trees.references import Closure, Frame
 from jaxmigrate.analysis.trees.values import (
-    replace,
     UNKNOWN,
     Is,
     Value,
     child,
     element,
     join,
+    replace,
     with_any_child,
     without_child,
 )
@@ -38,9 +38,7 @@ def execute(body: list[ast.stmt], frame: Frame, interpreter: Interpreter) -> boo
     return True
 
 
-def assign(
-    target: ast.expr, value: Value, frame: Frame, interpreter: Interpreter
-) -> None:
+def assign(target: ast.expr, value: Value, frame: Frame, interpreter: Interpreter) -> None:
     """Bind a target, which may be a name, an attribute, an item or several of them."""
     if isinstance(target, ast.Name):
         frame.variables[target.id] = value
@@ -52,9 +50,7 @@ def assign(
         _assign_inside(target, value, frame, interpreter)
 
 
-def _assign_inside(
-    target: ast.expr, value: Value, frame: Frame, interpreter: Interpreter
-) -> None:
+def _assign_inside(target: ast.expr, value: Value, frame: Frame, interpreter: Interpreter) -> None:
     path = path_of(target, frame)
     if path is None:
         return
@@ -88,9 +84,7 @@ def _filled(slots: Value, value: Value) -> Value:
     return replace(slots, rest=value) if only_none else with_any_child(slots, value)
 
 
-def _unpack(
-    targets: list[ast.expr], value: Value, frame: Frame, interpreter: Interpreter
-) -> None:
+def _unpack(targets: list[ast.expr], value: Value, frame: Frame, interpreter: Interpreter) -> None:
     star = next((n for n, t in enumerate(targets) if isinstance(t, ast.Starred)), None)
     behind = len(targets) - star - 1 if star is not None else 0
     for position, target in enumerate(targets):
@@ -123,7 +117,10 @@ def _middle(value: Value, start: int, behind: int) -> Value:
     parts = list(value.parts.values())
     stop = len(parts) - behind if value.rest is None else len(parts)
     return Value(
-        none=value.none, inside=value.inside, parts=dict(enumerate(parts[start:stop])), rest=value.rest
+        none=value.none,
+        inside=value.inside,
+        parts=dict(enumerate(parts[start:stop])),
+        rest=value.rest,
     )
 
 

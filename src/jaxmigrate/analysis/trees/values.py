@@ -140,13 +140,17 @@ def with_child(value: Value, key: Key, new: Value) -> Value:
     inside = value.inside
     if value.parts is None and value.inside is Is.UNKNOWN:
         inside = Is.UNKNOWN
-    return replace(value, parts=parts, rest=rest, inside=inside, shape=None, includes=frozenset(), leaf=False)
+    return replace(
+        value, parts=parts, rest=rest, inside=inside, shape=None, includes=frozenset(), leaf=False
+    )
 
 
 def with_any_child(value: Value, new: Value) -> Value:
     """The value with `new` at a key that is not known."""
     parts = {key: join(old, new) for key, old in (value.parts or {}).items()}
-    rest = new if value.rest is None and value.parts is not None else join(value.rest or UNKNOWN, new)
+    rest = (
+        new if value.rest is None and value.parts is not None else join(value.rest or UNKNOWN, new)
+    )
     return replace(value, parts=parts, rest=rest, shape=None, includes=frozenset(), leaf=False)
 
 
@@ -175,7 +179,13 @@ def join(one: Value, other: Value, depth: int = MAX_DEPTH) -> Value:
         return replace(one, source=one.source if one.source == other.source else None)
     if one.none is Is.YES or other.none is Is.YES:
         absent, present = (one, other) if one.none is Is.YES else (other, one)
-        return replace(present, none=Is.MAYBE, why=absent.why or present.why, source=absent.source, constant=None)
+        return replace(
+            present,
+            none=Is.MAYBE,
+            why=absent.why or present.why,
+            source=absent.source,
+            constant=None,
+        )
     parts, rest = _joined_children(one, other, depth)
     same_shape = one.shape is not None and one.shape == other.shape
     return Value(
