@@ -28,13 +28,16 @@ from jaxmigrate.api import (
     Action,
     Codemod,
     Confidence,
+    Elsewhere,
     Example,
     Facts,
     Guard,
     Refused,
     Site,
+    Span,
     TreeCall,
     Unneeded,
+    Verdict,
     guard_call,
 )
 
@@ -86,18 +89,30 @@ class NonePrefix(Codemod):
         verdict = module.judge(call)
         several = verdict.confidence is not None and verdict.confidence > Confidence.POSSIBLE
         plan = module.plan_guard(call, several=several)
-        if isinstance(plan, Unneeded) or verdict.confidence is None:
-            return
-        action, reason = Action.EDIT, verdict.reason
-        if isinstance(plan, Refused):
-            action, reason = Action.REPORT, f"{reason}; {plan.reason}"
-        elif module.inside_fstring(call.node) and not module.is_exact(call.node):
-            action, reason = Action.HOLD, f"{reason}; it stands in an f-string"
-        yield Site(
-            module.span(call.node),
-            action,
-            verdict.confidence,
-            reason,
-            verdict.evidence,
-            (plan, 1 if call.is_partial else 0) if isinstance(plan, Guard) else None,
-        )
+        span = module.span(call.node)
+        if isinstance(plan, Unneeded):
+            yield _needless(span, "None is a leaf here already, or only one tree is mapped")
+        elif verdict.confidence is None:
+            yield _needless(span, verdict.reason)
+        elif isinstance(plan, Elsewhere):
+            yield _needless(span, plan.reason)
+        else:
+            action, reason = _action(call, plan, verdict, module)
+            first = 1 if call.is_partial else 0
+            yield Site(
+                span, action, verdict.confidence, reason, verdict.evidence, plan=(plan, first)
+            )
+
+
+def _needless(span: Span, reason: str) -> Site:
+    return Site(span, Action.HOLD, Confidence.POSSIBLE, reason, needless=True)
+
+
+def _action(
+    call: TreeCall, plan: Guard | Refused, verdict: Verdict, module: Facts
+) -> tuple[Action, str]:
+    if isinstance(plan, Refused):
+        return Action.REPORT, f"{verdict.reason}; {plan.reason}"
+    if module.inside_fstring(call.node) and not module.is_exact(call.node):
+        return Action.HOLD, f"{verdict.reason}; it stands in an f-string"
+    return Action.EDIT, verdict.reason

@@ -3,7 +3,7 @@
 from jaxmigrate.analysis.calls import TreeCall
 from jaxmigrate.analysis.facts import Facts, Use
 from jaxmigrate.analysis.fallbacks import Fallback
-from jaxmigrate.analysis.guards import Guard, Refused, Unneeded
+from jaxmigrate.analysis.guards import Elsewhere, Guard, Refused, Unneeded
 from jaxmigrate.analysis.jaxnames import JAX_TREE_SINCE, RETIRED, TREE_MAPS, Retired
 from jaxmigrate.analysis.verdicts import Verdict
 from jaxmigrate.codemod import Codemod, Example, NodeKind, Site
@@ -25,6 +25,7 @@ __all__ = [
     "Codemod",
     "Confidence",
     "Evidence",
+    "Elsewhere",
     "Example",
     "Facts",
     "Fallback",

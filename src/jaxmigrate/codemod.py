@@ -50,7 +50,7 @@ class Site:
     """A place that a codemod found.
 
     `span` covers exactly one node, as `kind` says. `plan` is what `find` tells
-    `rewrite`; nobody else looks at it.
+    `rewrite`; nobody else looks at it. `needless` marks a site that is held because it needs nothing.
     """
 
     span: Span
@@ -60,6 +60,7 @@ class Site:
     evidence: tuple[Evidence, ...] = ()
     plan: Any = None
     kind: NodeKind = NodeKind.EXPRESSION
+    needless: bool = False
 
 
 class Codemod(abc.ABC):

@@ -65,7 +65,7 @@ class SiteReport:
     Lines and columns count from 1, columns in characters, and are those of the file as it was read;
     `end_column` is the column just behind the last character. `cell` counts notebook cells from 0 and
     is None outside notebooks. `before` and `after` are source text; `after` equals `before` unless the
-    action is `edit`.
+    action is `edit`. `needless` marks a site that is held because it needs nothing.
     """
 
     codemod: str
@@ -80,6 +80,7 @@ class SiteReport:
     cell: int | None
     before: str
     after: str
+    needless: bool = False
 
 
 class FailureKind(enum.StrEnum):

@@ -34,6 +34,7 @@ from jaxmigrate.rewriting import gates
 from jaxmigrate.rewriting.layout import layout
 from jaxmigrate.rewriting.nodes import Unparsable
 from jaxmigrate.rewriting.offsets import OffsetMap
+from jaxmigrate.rewriting.refining import refined
 from jaxmigrate.rewriting.splice import Edit, rewrite, splice
 from jaxmigrate.sources.skips import Skip, skips
 from jaxmigrate.sources.style import Style, style_of
@@ -216,14 +217,14 @@ class _Migration:
         new_text = splice(text, Span(0, len(text)), edits)
         tree = gates.check_syntax(new_text, self.source.path)
         gates.check_only_edited(stage.facts.tree, tree, edits, text, new_text)
-        to_original = stage.to_original.after(edits)
+        to_original = stage.to_original.after(refined(edits, text))
         moves = layout(text, stage.facts.tree, new_text, edits, lambda: self.style)
         if moves:
             text_before = new_text
             new_text = splice(new_text, Span(0, len(new_text)), moves)
             laid_out = gates.check_syntax(new_text, self.source.path)
             gates.check_same(tree, laid_out, moves, text_before, new_text)
-            tree, to_original = laid_out, to_original.after(moves)
+            tree, to_original = laid_out, to_original.after(refined(moves, text_before))
         module = module_of(self.source.path, tree)
         return _Stage(self._facts(module, new_text, to_original), to_original)
 
@@ -291,6 +292,7 @@ class _Migration:
                     cell=None,
                     before=before,
                     after=new.get(site.span, before),
+                    needless=site.needless,
                 )
             )
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from jaxmigrate.analysis.calls import TreeCall
+from jaxmigrate.analysis.calls import TreeCall, tree_calls
 from jaxmigrate.analysis.names import (
     callable_later,
     fresh,
@@ -108,7 +108,14 @@ class Refused:
     reason: str
 
 
-Plan: TypeAlias = Guard | Unneeded | Refused
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """The call itself needs nothing: what it calls is a site of its own."""
+
+    reason: str
+
+
+Plan: TypeAlias = Guard | Unneeded | Refused | Elsewhere
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +137,7 @@ def plan_guard(call: TreeCall, place: Place, text_of: TextOf, *, several: bool) 
     `several` says that a partial is known to be called with several trees.
     """
     refusal = _unreadable(call) or (None if several else _arity_unknown(call, place))
+    refusal = refusal or _replaced_predicate(call, place)
     if refusal is not None:
         return refusal
     assert call.callback is not None
@@ -147,13 +155,13 @@ def plan_guard(call: TreeCall, place: Place, text_of: TextOf, *, several: bool) 
     return Guard(_wrapper(call, place, predicate), predicate.leaf)
 
 
-def _unreadable(call: TreeCall) -> Refused | None:
+def _unreadable(call: TreeCall) -> Refused | Elsewhere | None:
     if call.callback is None:
         return Refused("the callback comes out of a starred argument, so it cannot be guarded here")
     if call.rest_unknown:
         return Refused("**keywords may bring an is_leaf of their own")
-    if call.bound.args or any(k.arg == "f" for k in call.bound.keywords):
-        return Refused("the callback is bound in a partial elsewhere; guard it there")
+    if call.callback is not None and call.bound.holds(call.callback):
+        return Elsewhere("the callback is bound in a partial, which is where the guard goes")
     return None
 
 
@@ -166,6 +174,22 @@ def _arity_unknown(call: TreeCall, place: Place) -> Refused | Unneeded | None:
         return Refused("a partial of a tree map: how many trees it will get is not known here")
     most = max(_most_leaves(function.args, call.leading) for function, _ in functions)
     return Unneeded() if most < 2 else None
+
+
+def _replaced_predicate(call: TreeCall, place: Place) -> Refused | None:
+    """A partial that is called with an `is_leaf` of its own would lose the one bound with the guard."""
+    if not call.is_partial:
+        return None
+    parent = place.module.scopes.parents.get(call.node)
+    users = [parent] if isinstance(parent, ast.Call) and parent.func is call.node else []
+    users += [
+        other.node
+        for other in tree_calls(place.module, place.project)
+        if other.bound.partial is call.node
+    ]
+    if any(k.arg in ("is_leaf", None) for user in users for k in user.keywords):
+        return Refused("a call of the partial brings an is_leaf of its own")
+    return None
 
 
 def _most_leaves(args: ast.arguments, leading: int) -> float:

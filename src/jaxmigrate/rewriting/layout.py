@@ -50,7 +50,7 @@ def layout(
     style = style_of_file()
     found: list[Edit] = []
     for place in _by_statement(old_tree, edits, old_lines):
-        if not _is_long(place.new, new_lines, style.width):
+        if not _is_long(place.new, new_lines, style.width) or _in_fstring(place, old_lines):
             continue
         edit = _formatted(old_text, new_text, place, old_lines, new_lines, style)
         edit = edit or _fitted(new_text, place, old_lines, new_lines, style)
@@ -100,6 +100,23 @@ def _first_line(statement: ast.stmt) -> int:
 
 def _line(node: ast.stmt | ast.expr) -> int:
     return node.lineno
+
+
+def _in_fstring(place: _Place, lines: LineIndex) -> bool:
+    """Whether the edits stand in an f-string, which before Python 3.12 must stay on its line."""
+    strings = [n for n in ast.walk(place.statement or ast.Module([], [])) if _is_fstring(n)]
+    for node in strings:
+        assert isinstance(node, ast.JoinedStr)
+        assert node.end_lineno is not None
+        assert node.end_col_offset is not None
+        start = lines.offset(node.lineno, node.col_offset)
+        if start <= place.old.start < lines.offset(node.end_lineno, node.end_col_offset):
+            return True
+    return False
+
+
+def _is_fstring(node: ast.AST) -> bool:
+    return isinstance(node, ast.JoinedStr)
 
 
 def _is_long(span: Span, lines: LineIndex, width: int) -> bool:

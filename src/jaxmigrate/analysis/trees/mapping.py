@@ -15,6 +15,7 @@ from jaxmigrate.analysis.trees.values import (
     UNKNOWN,
     Is,
     Value,
+    another,
     element,
     holds_none,
     none,
@@ -104,9 +105,10 @@ def _trees(call: TreeCall, frame: Frame, interpreter: Interpreter) -> tuple[Valu
             values.extend(several.parts.values())
         elif several.parts:
             values.extend(several.parts.values())
-            values.append(several.rest or UNKNOWN)
+            values.append(another(several.rest or UNKNOWN))
         else:
-            values.extend([element(several) or UNKNOWN] * 2)
+            one = element(several) or UNKNOWN
+            values.extend([one, another(one)])
     return tuple(values)
 
 

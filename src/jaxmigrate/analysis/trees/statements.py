@@ -373,6 +373,8 @@ def _class(node: ast.ClassDef, frame: Frame, interpreter: Interpreter) -> bool:
 
     definition = Definition(frame.module, node, frame.scope)
     frame.variables[node.name] = interpreter.definition_value(definition)
+    scope = frame.module.scopes.scope_of[node]
+    execute(node.body, Frame(frame.module, scope, frame), interpreter)
     return True
 
 

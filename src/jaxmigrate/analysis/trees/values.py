@@ -162,6 +162,15 @@ def without_child(value: Value, key: Key) -> Value:
     return replace(value, parts=parts, shape=None, includes=frozenset())
 
 
+def another(value: Value, depth: int = MAX_DEPTH) -> Value:
+    """A value of which the same is known, but that need not be the same."""
+    parts = value.parts
+    if parts is not None and depth > 0:
+        parts = {key: another(part, depth - 1) for key, part in parts.items()}
+    rest = another(value.rest, depth - 1) if value.rest is not None and depth > 0 else value.rest
+    return replace(value, shape=None, includes=frozenset(), parts=parts, rest=rest)
+
+
 def joined(values: list[Value]) -> Value:
     """What holds of every one of several values."""
     result = values[0]
