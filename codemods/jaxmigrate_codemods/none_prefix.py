@@ -20,6 +20,7 @@ already are left alone.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 
 import libcst as cst
@@ -32,13 +33,17 @@ from jaxmigrate.api import (
     Example,
     Facts,
     Guard,
+    Helper,
+    NodeKind,
     Refused,
     Site,
     Span,
     TreeCall,
     Unneeded,
     Verdict,
+    call_helper,
     guard_call,
+    helper_function,
 )
 
 
@@ -74,34 +79,69 @@ class NonePrefix(Codemod):
     )
 
     def find(self, module: Facts) -> Iterator[Site]:
-        """One site for each call over several trees that is not guarded already."""
-        for call in module.tree_calls:
-            if call.many:
-                yield from self._site(call, module)
+        """One site for each call over several trees, and one for the helper, if it is asked for."""
+        found = [self._site(call, module) for call in module.tree_calls if call.many]
+        if module.with_helper:
+            yield from _with_helper(found, module)
+        else:
+            yield from (site for _, site in found)
 
-    def rewrite(self, site: Site, node: cst.CSTNode) -> cst.BaseExpression:
-        """The guarded call."""
+    def rewrite(
+        self, site: Site, node: cst.CSTNode
+    ) -> cst.BaseExpression | list[cst.BaseStatement]:
+        """The guarded call, or the helper."""
+        if isinstance(site.plan, Helper) and site.kind is NodeKind.INSERTION:
+            return [helper_function(site.plan.name, site.plan.function)]
         assert isinstance(node, cst.Call)
+        if isinstance(site.plan, Helper):
+            return call_helper(node, site.plan.name)
         guard, first = site.plan
         return guard_call(node, guard, first=first)
 
-    def _site(self, call: TreeCall, module: Facts) -> Iterator[Site]:
+    def _site(self, call: TreeCall, module: Facts) -> tuple[TreeCall, Site]:
         verdict = module.judge(call)
         several = verdict.confidence is not None and verdict.confidence > Confidence.POSSIBLE
         plan = module.plan_guard(call, several=several)
         span = module.span(call.node)
         if isinstance(plan, Unneeded):
-            yield _needless(span, "None is a leaf here already, or only one tree is mapped")
-        elif verdict.confidence is None:
-            yield _needless(span, verdict.reason)
-        elif isinstance(plan, Elsewhere):
-            yield _needless(span, plan.reason)
-        else:
-            action, reason = _action(call, plan, verdict, module)
-            first = 1 if call.is_partial else 0
-            yield Site(
-                span, action, verdict.confidence, reason, verdict.evidence, plan=(plan, first)
-            )
+            return call, _needless(span, "None is a leaf here already, or one tree is mapped")
+        if verdict.confidence is None:
+            return call, _needless(span, verdict.reason)
+        if isinstance(plan, Elsewhere):
+            return call, _needless(span, plan.reason)
+        action, reason = _action(call, plan, verdict, module)
+        first = 1 if call.is_partial else 0
+        return call, Site(
+            span, action, verdict.confidence, reason, verdict.evidence, plan=(plan, first)
+        )
+
+
+def _with_helper(found: list[tuple[TreeCall, Site]], module: Facts) -> Iterator[Site]:
+    """The sites, those that a helper can stand for calling it, and the helper's own."""
+    apt = [call for call, site in found if _is_apt(call, site)]
+    helper = module.helper_for(apt) if apt else None
+    for call, site in found:
+        if helper is not None and call in apt:
+            site = dataclasses.replace(site, plan=helper)
+        yield site
+    if helper is not None:
+        surest = max(site.confidence for call, site in found if call in apt)
+        yield Site(
+            helper.span,
+            Action.EDIT,
+            surest,
+            "one helper for the guarded calls of this module",
+            plan=helper,
+            kind=NodeKind.INSERTION,
+        )
+
+
+def _is_apt(call: TreeCall, site: Site) -> bool:
+    """Whether a call of the helper says the same: a plain map without a predicate or path."""
+    if site.action is not Action.EDIT or call.is_partial or call.leading or call.is_leaf:
+        return False
+    guard, _ = site.plan
+    return guard.callback is not None and not call.bound.keywords and not call.node.keywords
 
 
 def _needless(span: Span, reason: str) -> Site:

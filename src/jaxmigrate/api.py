@@ -1,14 +1,21 @@
 """All that a codemod may import: facts, sites, and helpers that build LibCST nodes."""
 
 from jaxmigrate.analysis.calls import TreeCall
-from jaxmigrate.analysis.facts import Facts, Use
+from jaxmigrate.analysis.facts import Facts, Helper, Use
 from jaxmigrate.analysis.fallbacks import Fallback
 from jaxmigrate.analysis.guards import Elsewhere, Guard, Refused, Unneeded
+from jaxmigrate.analysis.handrolled import HandRolled, Mend
 from jaxmigrate.analysis.jaxnames import JAX_TREE_SINCE, RETIRED, TREE_MAPS, Retired
 from jaxmigrate.analysis.verdicts import Verdict
 from jaxmigrate.codemod import Codemod, Example, NodeKind, Site
 from jaxmigrate.model import Action, Confidence, Evidence, Span
-from jaxmigrate.rewriting.guard import guard_call
+from jaxmigrate.rewriting.guard import (
+    call_helper,
+    guard_call,
+    guard_expression,
+    helper_function,
+    with_none_leaf,
+)
 from jaxmigrate.rewriting.imports import (
     drop_names,
     move_names,
@@ -24,12 +31,15 @@ __all__ = [
     "Action",
     "Codemod",
     "Confidence",
-    "Evidence",
     "Elsewhere",
+    "Evidence",
     "Example",
     "Facts",
     "Fallback",
     "Guard",
+    "HandRolled",
+    "Helper",
+    "Mend",
     "NodeKind",
     "Refused",
     "Retired",
@@ -39,10 +49,14 @@ __all__ = [
     "Unneeded",
     "Use",
     "Verdict",
+    "call_helper",
     "comments_of",
     "drop_names",
     "guard_call",
+    "guard_expression",
+    "helper_function",
     "move_names",
     "rename_names",
     "with_imported_names",
+    "with_none_leaf",
 ]

@@ -55,6 +55,7 @@ class Settings:
     confidence: Confidence
     target: Version
     evidence: Table = field(default_factory=dict)
+    with_helper: bool = False
 
 
 def migrate_file(source: SourceFile, project: Project, settings: Settings) -> FileResult:
@@ -230,7 +231,14 @@ class _Migration:
 
     def _facts(self, module: Module, text: str, to_original: OffsetMap) -> Facts:
         if not to_original.moves:
-            return Facts(module, text, self.project, self.settings.target, self.settings.evidence)
+            return Facts(
+                module,
+                text,
+                self.project,
+                self.settings.target,
+                self.settings.evidence,
+                with_helper=self.settings.with_helper,
+            )
         lines = LineIndex(text)
 
         def original(call: ast.Call) -> tuple[int, int]:
@@ -239,7 +247,15 @@ class _Migration:
             return line, len(self.original.line_text(line)[: column - 1].encode())
 
         settings = self.settings
-        return Facts(module, text, self.project, settings.target, settings.evidence, original)
+        return Facts(
+            module,
+            text,
+            self.project,
+            settings.target,
+            settings.evidence,
+            original,
+            settings.with_helper,
+        )
 
     def _sites(self, codemod: Codemod, stage: _Stage) -> Iterator[Site]:
         """The sites that are not skipped, those that are not sure enough held."""

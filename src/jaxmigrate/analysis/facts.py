@@ -13,11 +13,13 @@ from packaging.version import Version
 from jaxmigrate.analysis.calls import TreeCall, tree_calls
 from jaxmigrate.analysis.fallbacks import Fallback, fallbacks
 from jaxmigrate.analysis.guards import Plan, plan_guard
+from jaxmigrate.analysis.helper import helper_name, place_for_helper, spelled_at_top
+from jaxmigrate.analysis.handrolled import HandRolled, hand_rolled
 from jaxmigrate.analysis.on_none import Place
 from jaxmigrate.analysis.project import External, Module, Project
 from jaxmigrate.analysis.scopes import Scope
 from jaxmigrate.analysis.trees.evidence import Table
-from jaxmigrate.analysis.verdicts import Verdict, judge
+from jaxmigrate.analysis.verdicts import Verdict, judge, judge_tree, short
 from jaxmigrate.lines import LineIndex
 from jaxmigrate.model import Evidence, Span
 
@@ -36,12 +38,22 @@ class Use:
     name: str
 
 
+@dataclass(frozen=True, slots=True)
+class Helper:
+    """A helper function to be written: its name, the tree map it calls, as spelled, and its place."""
+
+    name: str
+    function: str
+    span: Span
+
+
 class Facts:
     """The facts of one module.
 
     `text` is its source without byte order mark, `tree` its syntax tree, `target` the lowest JAX that
     the result must run on. `evidence` is what is known of the project's tree maps, by the position that
-    each had when the file was read, which `original` tells. Nothing here changes anything.
+    each had when the file was read, which `original` tells. `with_helper` asks for one helper function
+    in the place of several guards. Nothing here changes anything.
     """
 
     def __init__(
@@ -52,7 +64,9 @@ class Facts:
         target: Version,
         evidence: Table | None = None,
         original: Callable[[ast.Call], tuple[int, int]] = _own_position,
+        with_helper: bool = False,
     ) -> None:
+        self.with_helper = with_helper
         self._evidence = evidence or {}
         self._original = original
         self.module = module
@@ -174,6 +188,34 @@ class Facts:
     def fallbacks(self) -> Sequence[Fallback]:
         """Every `try` that falls back to a guarded tree map on the text of JAX's error."""
         return tuple(fallbacks(self.module, self.project, tuple(self.tree_calls)))
+
+    @cached_property
+    def hand_rolled(self) -> Sequence[HandRolled]:
+        """Every call of `flatten_up_to`, with what stands around it."""
+        return tuple(hand_rolled(self.module, self.project))
+
+    def judge_tree(self, call: ast.Call, tree: ast.expr | None) -> Verdict:
+        """How likely it is that the tree a `flatten_up_to` goes by holds a None."""
+        line, column = self._original(call)
+        words = short(tree) if tree is not None else "the tree"
+        return judge_tree(words, self._evidence.get((self.path, line, column)))
+
+    def helper_for(self, calls: Sequence[TreeCall]) -> Helper | None:
+        """One helper function that could stand for the guards of `calls`; None if it has no place.
+
+        It goes where the first statement behind the module's imports stands.
+        """
+        place = place_for_helper(self.module)
+        spelled = [call for call in calls if place is not None and spelled_at_top(call, place)]
+        if place is None or not spelled:
+            return None
+        span = self.span(place)
+        line, _ = self.lines.position(span.end)
+        if line == self.lines.line_count:
+            return None
+        function = self.source(spelled[0].node.func)
+        offset = self.lines.line_start(line + 1)
+        return Helper(helper_name(self.module), function, Span(offset, offset))
 
     def starts_line(self, statement: ast.stmt) -> bool:
         """Whether nothing but white space stands before a statement on its line."""

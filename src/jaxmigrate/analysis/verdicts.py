@@ -29,24 +29,32 @@ def judge(call: TreeCall, known: Known | None, place: Place, lines: LineText) ->
 
     `known` is what the interpreter found, `lines` gives those of the call's file.
     """
-    words = _words(call)
-    if known is not None:
-        outcome, why = known.strongest.outcome, known.strongest.why
-        if outcome is Outcome.MEETS:
-            return Verdict(Confidence.PROVEN, f"{words} holds None: {_note(why)}", why)
-        if outcome is Outcome.MAY_MEET:
-            return Verdict(Confidence.LIKELY, f"{words} may hold None: {_note(why)}", why)
-        if outcome is Outcome.SAME_NONES:
-            return Verdict(None, "the other trees hold None wherever the first one does")
-        if outcome is Outcome.NO_NONE:
-            return Verdict(None, f"{words} holds no None")
-        if known.minded is not None:
-            return Verdict(
-                Confidence.LIKELY, f"{words} may hold None: {known.minded.note}", (known.minded,)
-            )
+    words = short(call.trees[0]) if call.trees else "the first tree"
+    verdict = judge_tree(words, known)
+    if verdict.confidence is not Confidence.POSSIBLE:
+        return verdict
     found = tuple(signs(call, place, lines))[:_MAX_EVIDENCE]
     if found:
         return Verdict(Confidence.LIKELY, f"{words} may hold None: {found[0].note}", found)
+    return verdict
+
+
+def judge_tree(words: str, known: Known | None) -> Verdict:
+    """The verdict on a tree that others are flattened like, by what runs showed of it."""
+    if known is None:
+        return Verdict(Confidence.POSSIBLE, f"nothing is known of {words}")
+    outcome, why = known.strongest.outcome, known.strongest.why
+    if outcome is Outcome.MEETS:
+        return Verdict(Confidence.PROVEN, f"{words} holds None: {_note(why)}", why)
+    if outcome is Outcome.MAY_MEET:
+        return Verdict(Confidence.LIKELY, f"{words} may hold None: {_note(why)}", why)
+    if outcome is Outcome.SAME_NONES:
+        return Verdict(None, "the other trees hold None wherever the first one does")
+    if outcome is Outcome.NO_NONE:
+        return Verdict(None, f"{words} holds no None")
+    if known.minded is not None:
+        note = known.minded.note
+        return Verdict(Confidence.LIKELY, f"{words} may hold None: {note}", (known.minded,))
     return Verdict(Confidence.POSSIBLE, f"nothing is known of {words}")
 
 
@@ -54,9 +62,7 @@ def _note(why: tuple[Evidence, ...]) -> str:
     return why[0].note if why else "None"
 
 
-def _words(call: TreeCall) -> str:
-    """The first tree as the user wrote it, if that is short."""
-    if not call.trees:
-        return "the first tree"
-    text = ast.unparse(call.trees[0]).lstrip("*")
+def short(tree: ast.expr) -> str:
+    """A tree as the user wrote it, if that is short."""
+    text = ast.unparse(tree).lstrip("*")
     return text if len(text) <= 40 else "the first tree"

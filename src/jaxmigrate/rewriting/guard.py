@@ -24,6 +24,36 @@ def guard_call(call: cst.Call, plan: Guard, *, first: int = 0) -> cst.Call:
     return _with_leaf(call, plan.leaf)
 
 
+def call_helper(call: cst.Call, name: str) -> cst.Call:
+    """The same call of the helper `name`."""
+    return call.with_changes(func=cst.Name(name))
+
+
+def helper_function(name: str, function: str) -> cst.BaseStatement:
+    """A helper that maps as JAX did up to 0.4.28, by the tree map that `function` spells."""
+    source = (
+        f"def {name}(f, tree, *rest):\n"
+        '    """Map as JAX did up to 0.4.28: where `tree` holds None, so does the result."""\n'
+        f"    return {function}(\n"
+        "        lambda x, *xs: None if x is None else f(x, *xs),\n"
+        "        tree,\n"
+        "        *rest,\n"
+        "        is_leaf=lambda x: x is None,\n"
+        "    )\n"
+    )
+    return cst.parse_statement(source)
+
+
+def guard_expression(test: str, value: cst.BaseExpression) -> cst.BaseExpression:
+    """`None if <test> else <value>`."""
+    return _guarded(test, value)
+
+
+def with_none_leaf(call: cst.Call) -> cst.Call:
+    """The call with `is_leaf=lambda x: x is None` behind its arguments."""
+    return append_argument(call, "is_leaf", _expression("lambda x: x is None"))
+
+
 def _callback(
     callback: cst.BaseExpression, guard: LambdaGuard | WrapperGuard
 ) -> cst.BaseExpression:

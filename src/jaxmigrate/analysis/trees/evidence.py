@@ -120,9 +120,9 @@ class _Collector:
         for sighting, found in met:
             self._mind(sighting, found, notes)
         for sighting, found in met:
-            node = sighting.call.node
-            position = (sighting.call.module.path, node.lineno, node.col_offset)
-            suspicion = suspicion_of(sighting.trees[0], sighting.call.scope)
+            node = sighting.node
+            position = (sighting.module.path, node.lineno, node.col_offset)
+            suspicion = suspicion_of(sighting.trees[0], sighting.scope)
             known = Known(found, notes.minded.get(suspicion) if suspicion is not None else None)
             self._known[position] = _stronger(self._known.get(position), known)
 
@@ -131,13 +131,13 @@ class _Collector:
 
         Else a second run would find there what the first one wrote here.
         """
-        suspicion = suspicion_of(sighting.trees[0], sighting.call.scope)
+        suspicion = suspicion_of(sighting.trees[0], sighting.scope)
         if suspicion is None or suspicion in notes.minded:
             return
         if found.outcome >= Outcome.MAY_MEET:
             evidence = found.why[0] if found.why else None
         else:
-            evidence = self._sign(sighting.call)
+            evidence = self._sign(sighting.call) if sighting.call is not None else None
         if evidence is not None:
             notes.minded[suspicion] = evidence
 
@@ -197,6 +197,10 @@ class _Wanted:
                 if call.many:
                     self.many += 1
                     self._add(_outermost(call.scope), module, 0)
+            for attribute, scope in module.scopes.attributes:
+                if attribute.attr == "flatten_up_to":
+                    self.many += 1
+                    self._add(_outermost(scope), module, 0)
 
     def add_users(self, distance: int) -> None:
         """Add the functions that use one of those there are, `distance` calls away from a tree map."""

@@ -127,7 +127,6 @@ def _class_attribute(
         closure = Closure(definition.node, definition.module, definition.scope, None)  # type: ignore[arg-type]
         if invocation.has_decorator(closure, "classmethod"):
             return referring(Method(closure, referring(reference)))
-        del owner
         return referring(closure)
     return invocation.class_variable(reference, name, interpreter)
 

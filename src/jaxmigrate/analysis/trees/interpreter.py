@@ -54,10 +54,16 @@ Suspicion: TypeAlias = tuple[Token, Is, ast.AST]
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """What met in a tree map once: its trees, starred ones taken apart where they are known."""
+    """What met in a tree map once: its trees, starred ones taken apart where they are known.
 
-    call: TreeCall
+    `call` is None for a `flatten_up_to`.
+    """
+
+    node: ast.Call
+    module: Module
+    scope: Scope
     trees: tuple[Value, ...]
+    call: TreeCall | None = None
 
 
 @dataclass(slots=True)
@@ -221,7 +227,11 @@ class Interpreter:
 
     def see(self, call: TreeCall, trees: tuple[Value, ...]) -> None:
         """Note what met in a tree map."""
-        self.notes.sightings.append(Sighting(call, trees))
+        self.notes.sightings.append(Sighting(call.node, call.module, call.scope, trees, call))
+
+    def see_flatten(self, node: ast.Call, frame: Frame, trees: tuple[Value, ...]) -> None:
+        """Note what met in a `flatten_up_to`."""
+        self.notes.sightings.append(Sighting(node, frame.module, frame.scope, trees))
 
     def mind(self, value: Value, scope: Scope, evidence: Evidence) -> None:
         """Note that None is taken for a leaf of this value somewhere in the function around `scope`."""

@@ -22,6 +22,7 @@ from jaxmigrate.analysis.trees.references import (
     Gradient,
     Instance,
     Record,
+    Structure,
 )
 from jaxmigrate.analysis.trees.values import (
     LEAF,
@@ -287,7 +288,6 @@ def _spec_token(spec: Value | None) -> Token:
 def _equinox_filter(
     arguments: Arguments, node: ast.AST, frame: Frame, interpreter: Interpreter
 ) -> Value:
-    del interpreter
     tree = arguments.at(0, "pytree") or UNKNOWN
     spec = _spec_token(arguments.at(1, "filter_spec"))
     replaced = arguments.keywords.get("replace")
@@ -303,7 +303,6 @@ def _equinox_filter(
 def _equinox_partition(
     arguments: Arguments, node: ast.AST, frame: Frame, interpreter: Interpreter
 ) -> Value:
-    del interpreter
     tree = arguments.at(0, "pytree") or UNKNOWN
     spec = _spec_token(arguments.at(1, "filter_spec"))
     note = "eqx.partition leaves None in each half where the other has the leaf"
@@ -337,7 +336,6 @@ def _namedtuple(
     arguments: Arguments, node: ast.AST, frame: Frame, interpreter: Interpreter
 ) -> Value:
     """`namedtuple("P", ["x", "y"], defaults=…)`, and `NamedTuple("P", [("x", int)])`."""
-    del node, frame, interpreter
     given = arguments.at(1, "field_names") or UNKNOWN
     if isinstance(given.constant, str):
         names = given.constant.replace(",", " ").split()
@@ -375,7 +373,6 @@ def _optax_update(
 
 
 def _fromkeys(arguments: Arguments, node: ast.AST, frame: Frame, interpreter: Interpreter) -> Value:
-    del interpreter
     value = arguments.at(1)
     if value is None:
         line = getattr(node, "lineno", 1)
@@ -386,7 +383,6 @@ def _fromkeys(arguments: Arguments, node: ast.AST, frame: Frame, interpreter: In
 def _dict_call(
     arguments: Arguments, node: ast.AST, frame: Frame, interpreter: Interpreter
 ) -> Value:
-    del node, frame, interpreter
     parts: dict[Key, Value] = {}
     rest: Value | None = None
     first = arguments.at(0)
@@ -408,7 +404,6 @@ def _second_of_pairs(pairs: Value) -> Value:
 
 
 def _zip(arguments: Arguments, node: ast.AST, frame: Frame, interpreter: Interpreter) -> Value:
-    del node, frame, interpreter
     lengths = [
         len(v.parts) if v.parts is not None and v.rest is None and not v.leaf else None
         for v in arguments.args
@@ -429,7 +424,6 @@ def _zip(arguments: Arguments, node: ast.AST, frame: Frame, interpreter: Interpr
 def _enumerate(
     arguments: Arguments, node: ast.AST, frame: Frame, interpreter: Interpreter
 ) -> Value:
-    del node, frame, interpreter
     return container({}, container({0: LEAF, 1: element(arguments.at(0) or UNKNOWN) or UNKNOWN}))
 
 
@@ -448,7 +442,6 @@ def _filter_builtin(
     arguments: Arguments, node: ast.AST, frame: Frame, interpreter: Interpreter
 ) -> Value:
     """`filter` may drop the Nones: what is left is not known to hold any."""
-    del node, frame, interpreter
     items = element(arguments.at(1) or UNKNOWN)
     kept = replace(items, none=Is.UNKNOWN, why=()) if items is not None else UNKNOWN
     return container({}, kept)
@@ -468,7 +461,6 @@ def _reduce(arguments: Arguments, node: ast.AST, frame: Frame, interpreter: Inte
 
 
 def _replaced(arguments: Arguments, node: ast.AST, frame: Frame, interpreter: Interpreter) -> Value:
-    del node, frame, interpreter
     return with_fields(arguments.at(0) or UNKNOWN, arguments.keywords)
 
 
@@ -482,7 +474,9 @@ def with_fields(value: Value, fields: Mapping[str, Value]) -> Value:
 def _flatten(arguments: Arguments, node: ast.AST, frame: Frame, interpreter: Interpreter) -> Value:
     tree = arguments.at(0) or UNKNOWN
     leaves = _leaves(arguments, node, frame, interpreter)
-    structure = Value(none=Is.NO, shape=("treedef", _tree_token(tree)), leaf=True)
+    structure = Value(
+        none=Is.NO, shape=("treedef", _tree_token(tree)), leaf=True, reference=Structure(tree)
+    )
     return container({0: leaves, 1: structure})
 
 
@@ -505,7 +499,6 @@ def _unflatten(
     arguments: Arguments, node: ast.AST, frame: Frame, interpreter: Interpreter
 ) -> Value:
     """A tree made of leaves holds a None where a leaf is one; else it is as the structure says."""
-    del node, frame, interpreter
     structure, leaves = arguments.at(0) or UNKNOWN, arguments.at(1) or UNKNOWN
     why = holds_none(leaves)
     shape = structure.shape
@@ -589,7 +582,6 @@ def special_call(
     name: str, node: ast.Call, arguments: Arguments, frame: Frame, interpreter: Interpreter
 ) -> Value | None:
     """Calls that change a variable of the caller, or look at the source: `setattr`, `getattr`."""
-    del interpreter
     if name == "builtins.setattr" and len(arguments.args) == 3 and node.args:
         attribute = arguments.args[1].constant
         if isinstance(attribute, str):
@@ -613,6 +605,9 @@ def container_method(
 ) -> Value:
     """A method of a dictionary, list or record, in place where it works in place."""
     assert isinstance(node.func, ast.Attribute)
+    structure = method.owner.reference
+    if method.name == "flatten_up_to" and isinstance(structure, Structure) and arguments.args:
+        interpreter.see_flatten(node, frame, (structure.tree, arguments.args[0]))
     rule = _METHODS.get(method.name)
     if rule is None:
         return interpreter.fresh(node, frame.module)
@@ -620,7 +615,6 @@ def container_method(
 
 
 def _items(owner: Value, node: ast.Call, arguments: Arguments, frame: Frame) -> Value:
-    del node, arguments, frame
     if owner.parts is None:
         return UNKNOWN
     if owner.rest is None and len(owner.parts) <= 8:
@@ -633,14 +627,12 @@ def _items(owner: Value, node: ast.Call, arguments: Arguments, frame: Frame) -> 
 
 
 def _values(owner: Value, node: ast.Call, arguments: Arguments, frame: Frame) -> Value:
-    del node, arguments, frame
     if owner.parts is None:
         return UNKNOWN
     return container(dict(enumerate(owner.parts.values())), owner.rest)
 
 
 def _keys(owner: Value, node: ast.Call, arguments: Arguments, frame: Frame) -> Value:
-    del node, arguments, frame
     keys = [Value(none=Is.NO, inside=Is.NO, constant=key, leaf=True) for key in owner.parts or {}]
     return container(dict(enumerate(keys))) if owner.rest is None else container({}, LEAF)
 
@@ -676,7 +668,6 @@ def _pop(owner: Value, node: ast.Call, arguments: Arguments, frame: Frame) -> Va
 
 
 def _update(owner: Value, node: ast.Call, arguments: Arguments, frame: Frame) -> Value:
-    del owner
     assert isinstance(node.func, ast.Attribute)
     added = arguments.at(0)
 
@@ -723,7 +714,6 @@ def _append(owner: Value, node: ast.Call, arguments: Arguments, frame: Frame) ->
 
 
 def _extend(owner: Value, node: ast.Call, arguments: Arguments, frame: Frame) -> Value:
-    del owner
     assert isinstance(node.func, ast.Attribute)
     new = element(arguments.at(0) or UNKNOWN) or UNKNOWN
     update(node.func.value, lambda value: with_any_child(value, new), frame)
@@ -732,7 +722,6 @@ def _extend(owner: Value, node: ast.Call, arguments: Arguments, frame: Frame) ->
 
 def _copy(owner: Value, node: ast.Call, arguments: Arguments, frame: Frame) -> Value:
     """`d.copy()`, and flax's `d.copy({…})`."""
-    del node, frame
     added = arguments.at(0, "add_or_replace")
     if added is None or added.parts is None:
         return owner
@@ -740,14 +729,12 @@ def _copy(owner: Value, node: ast.Call, arguments: Arguments, frame: Frame) -> V
 
 
 def _record(owner: Value, node: ast.Call, arguments: Arguments, frame: Frame) -> Value:
-    del node, frame
     if not arguments.keywords:
         return LEAF
     return with_fields(owner, arguments.keywords)
 
 
 def _unflatten_method(owner: Value, node: ast.Call, arguments: Arguments, frame: Frame) -> Value:
-    del node, frame
     why = holds_none(arguments.at(0) or UNKNOWN)
     shape = owner.shape
     of = shape[1] if isinstance(shape, tuple) and shape[:1] == ("treedef",) else None
@@ -757,7 +744,6 @@ def _unflatten_method(owner: Value, node: ast.Call, arguments: Arguments, frame:
 
 
 def _as_it_is(owner: Value, node: ast.Call, arguments: Arguments, frame: Frame) -> Value:
-    del node, arguments, frame
     return owner
 
 

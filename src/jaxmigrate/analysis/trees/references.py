@@ -123,6 +123,13 @@ class PartialMap:
     frame: Frame
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Structure:
+    """A treedef, with the tree it was read off."""
+
+    tree: Value
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """A class that only holds fields, known by their names: a `namedtuple`, optax's pair of functions.

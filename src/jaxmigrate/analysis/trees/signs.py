@@ -29,7 +29,6 @@ def signs(call: TreeCall, place: Place, lines: LineText) -> Iterator[Evidence]:
 
 def callback_minds_none(call: TreeCall, place: Place, lines: LineText) -> Iterator[Evidence]:
     """The callback tests its first leaf for None, though it never gets one."""
-    del lines
     if call.callback is None:
         return
     for function, home in definitions_of(call.callback, place.at(*call.home_of(call.callback))):
@@ -42,7 +41,6 @@ def callback_minds_none(call: TreeCall, place: Place, lines: LineText) -> Iterat
 
 def prefix_by_name(call: TreeCall, place: Place, lines: LineText) -> Iterator[Evidence]:
     """The first tree is called as prefix trees are in which None has a meaning."""
-    del lines
     name = _last_name(call.trees[0]) if call.trees else None
     if name is not None and _PREFIX_NAME.search(name):
         note = f"None has a meaning in a tree called {name}"
@@ -51,7 +49,6 @@ def prefix_by_name(call: TreeCall, place: Place, lines: LineText) -> Iterator[Ev
 
 def prefix_by_docstring(call: TreeCall, place: Place, lines: LineText) -> Iterator[Evidence]:
     """The function's docstring calls the first tree a prefix, or says that None may stand in it."""
-    del lines
     tree = call.trees[0] if call.trees else None
     function = _function_around(call, place)
     if function is None or not isinstance(tree, ast.Name):

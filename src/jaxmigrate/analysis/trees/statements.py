@@ -172,12 +172,10 @@ def _return(node: ast.Return, frame: Frame, interpreter: Interpreter) -> bool:
 
 
 def _raise(node: ast.Raise, frame: Frame, interpreter: Interpreter) -> bool:
-    del node, frame, interpreter
     return False
 
 
 def _leave_loop(node: ast.stmt, frame: Frame, interpreter: Interpreter) -> bool:
-    del node, interpreter
     frame.exits.append(dict(frame.variables))
     return False
 
@@ -351,7 +349,6 @@ def _is_none(subject: ast.expr) -> ast.expr:
 
 
 def _delete(node: ast.Delete, frame: Frame, interpreter: Interpreter) -> bool:
-    del interpreter
     for target in node.targets:
         path = path_of(target, frame)
         if isinstance(target, ast.Subscript) and path is not None and path[1][-1] is not None:
