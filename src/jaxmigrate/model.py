@@ -97,6 +97,10 @@ class Failure:
     kind: FailureKind
     message: str
 
+    def __post_init__(self) -> None:
+        lines = (line.strip() for line in self.message.splitlines())
+        object.__setattr__(self, "message", " ".join(line for line in lines if line))
+
 
 @dataclass(frozen=True, slots=True)
 class FileResult:

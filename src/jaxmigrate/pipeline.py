@@ -62,7 +62,7 @@ def migrate_file(source: SourceFile, project: Project, settings: Settings) -> Fi
     """What becomes of one file. Never raises: whatever goes wrong is the result's failure."""
     unchanged = FileResult(source.path, source.data, source.data, source.encoding)
     try:
-        with _deep_recursion():
+        with deep_recursion():
             return _Migration(source, project, settings).result()
     except SourceError as error:
         return _failed(unchanged, FailureKind.SOURCE, str(error))
@@ -70,7 +70,9 @@ def migrate_file(source: SourceFile, project: Project, settings: Settings) -> Fi
         return _failed(unchanged, FailureKind.CODEMOD, str(error))
     except RecursionError:
         return _failed(unchanged, FailureKind.SOURCE, "is nested too deeply to be analysed")
-    except Exception as error:  # a bug of ours or of a plug-in: it costs this file, not the run
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a bug of ours or of a plug-in: it costs this file, not the run
         words = f"internal error: {type(error).__name__}: {error}"
         return _failed(unchanged, FailureKind.CODEMOD, words)
 
@@ -111,7 +113,7 @@ def _failed(unchanged: FileResult, kind: FailureKind, message: str) -> FileResul
 
 
 @contextmanager
-def _deep_recursion() -> Iterator[None]:
+def deep_recursion() -> Iterator[None]:
     """Room for syntax trees that are deeper than Python's usual limit."""
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(max(before, _RECURSION_LIMIT))
@@ -339,21 +341,33 @@ class _Migration:
     def _report_idle_skips(self) -> None:
         ran = {codemod.name for codemod in self.settings.codemods}
         for comment in self.skipping.comments:
-            if comment in self.skipping.used or not comment.names <= ran:
-                continue
-            self.reports.append(
-                SiteReport(
-                    codemod=SKIP_COMMENT,
-                    action=Action.REPORT,
-                    confidence=Confidence.PROVEN,
-                    reason="this comment suppresses nothing",
-                    evidence=(),
-                    line=comment.line,
-                    column=comment.column,
-                    end_line=comment.line,
-                    end_column=comment.column + len(comment.text),
-                    cell=None,
-                    before=comment.text,
-                    after=comment.text,
-                )
+            unknown = sorted(comment.names - ran - _names_of_codemods()) if comment.names else []
+            if unknown:
+                names = ", ".join(unknown)
+                self._report_skip(comment, f"no codemod is called {names}")
+            elif comment not in self.skipping.used and comment.names <= ran:
+                self._report_skip(comment, "this comment suppresses nothing")
+
+    def _report_skip(self, comment: Skip, reason: str) -> None:
+        self.reports.append(
+            SiteReport(
+                codemod=SKIP_COMMENT,
+                action=Action.REPORT,
+                confidence=Confidence.PROVEN,
+                reason=reason,
+                evidence=(),
+                line=comment.line,
+                column=comment.column,
+                end_line=comment.line,
+                end_column=comment.column + len(comment.text),
+                cell=None,
+                before=comment.text,
+                after=comment.text,
             )
+        )
+
+
+def _names_of_codemods() -> set[str]:
+    from jaxmigrate.registry import all_codemods
+
+    return {codemod.name for codemod in all_codemods()}

@@ -6,7 +6,7 @@ import multiprocessing
 import signal
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -43,8 +43,10 @@ def over_processes(
     """
     waiting = deque(tasks)
     context = multiprocessing.get_context("spawn")
-    running = [_start(context, make_worker, shared) for _ in range(min(jobs, len(tasks)))]
+    running: list[_Running[TaskT]] = []
     try:
+        for _ in range(min(jobs, len(tasks))):
+            running.append(_start(context, make_worker, shared))
         for worker in running:
             _feed(worker, waiting)
         while busy := [worker for worker in running if worker.task is not None]:
@@ -74,9 +76,27 @@ def _start(
 ) -> _Running[TaskT]:
     ours, theirs = context.Pipe()
     process = context.Process(target=_serve, args=(theirs, make_worker, shared), daemon=True)
-    process.start()
+    with _no_interrupt():
+        process.start()
     theirs.close()
     return _Running(process, ours)
+
+
+@contextmanager
+def _no_interrupt() -> Iterator[None]:
+    """Keep SIGINT waiting meanwhile, and away for good from a process that is started meanwhile.
+
+    Ctrl-C goes to every process on the terminal. A worker that imports what it needs cannot ignore it
+    yet, and would die with a traceback; what is blocked where it is started stays blocked in it.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _feed(worker: _Running[TaskT], waiting: deque[TaskT]) -> None:

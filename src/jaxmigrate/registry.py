@@ -7,8 +7,8 @@ import inspect
 import pkgutil
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from graphlib import TopologicalSorter
-from importlib.metadata import entry_points
+from graphlib import CycleError, TopologicalSorter
+from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 
 from jaxmigrate.codemod import Codemod
@@ -17,14 +17,17 @@ from jaxmigrate.errors import UsageError
 ENTRY_POINTS = "jaxmigrate.codemods"
 """The entry point group through which other packages bring codemods: a module or a class each."""
 
+_REQUIRED = ("name", "summary", "needed_from", "mentions", "examples")
+
 
 @lru_cache(maxsize=1)
 def all_codemods() -> tuple[Codemod, ...]:
     """Every codemod, each behind those it must run after, else by name.
 
-    Raises UsageError if two share a name or one waits for another that is not there.
+    Raises UsageError if one cannot be loaded, two share a name, or one waits for another that is not
+    there or waits for it.
     """
-    found = [cls() for cls in (*_built_in(), *_from_entry_points())]
+    found = [_made(cls) for cls in (*_built_in(), *_from_entry_points())]
     by_name = {codemod.name: codemod for codemod in found}
     if len(by_name) < len(found):
         names = [codemod.name for codemod in found]
@@ -33,7 +36,11 @@ def all_codemods() -> tuple[Codemod, ...]:
     sorter: TopologicalSorter[str] = TopologicalSorter()
     for name in sorted(by_name):
         sorter.add(name, *_known(by_name[name], by_name))
-    return tuple(by_name[name] for name in sorter.static_order())
+    try:
+        return tuple(by_name[name] for name in sorter.static_order())
+    except CycleError as error:
+        circle = " after ".join(reversed(error.args[1]))
+        raise UsageError(f"codemods wait for each other: {circle}") from error
 
 
 def choose(select: Sequence[str] = (), ignore: Sequence[str] = ()) -> tuple[Codemod, ...]:
@@ -65,7 +72,7 @@ def _built_in() -> Iterable[type[Codemod]]:
 
 def _from_entry_points() -> Iterable[type[Codemod]]:
     for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda e: e.name):
-        loaded = entry.load()
+        loaded = _loaded(entry)
         if isinstance(loaded, ModuleType):
             yield from _classes(loaded)
         elif inspect.isclass(loaded) and issubclass(loaded, Codemod):
@@ -74,9 +81,33 @@ def _from_entry_points() -> Iterable[type[Codemod]]:
             raise UsageError(f"entry point {entry.name!r} is no codemod: {entry.value}")
 
 
+def _loaded(entry: EntryPoint) -> object:
+    try:
+        return entry.load()
+    except (Exception, SystemExit) as error:  # another package's code: whatever is wrong with it
+        why = f"{type(error).__name__}: {error}"
+        raise UsageError(
+            f"entry point {entry.name!r} ({entry.value}) does not load: {why}"
+        ) from error
+
+
+def _made(cls: type[Codemod]) -> Codemod:
+    missing = [name for name in _REQUIRED if not hasattr(cls, name)]
+    if missing:
+        raise UsageError(f"codemod {cls.__module__}.{cls.__name__} lacks {', '.join(missing)}")
+    try:
+        return cls()
+    except Exception as error:
+        why = f"{type(error).__name__}: {error}"
+        raise UsageError(
+            f"codemod {cls.__module__}.{cls.__name__} cannot be made: {why}"
+        ) from error
+
+
 def _classes(module: ModuleType) -> Iterable[type[Codemod]]:
     for _, cls in sorted(inspect.getmembers(module, inspect.isclass)):
-        if issubclass(cls, Codemod) and cls.__module__ == module.__name__:
+        is_own = cls.__module__ == module.__name__
+        if is_own and issubclass(cls, Codemod) and not inspect.isabstract(cls):
             yield cls
 
 

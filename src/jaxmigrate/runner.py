@@ -19,10 +19,11 @@ from jaxmigrate.analysis.project import Project
 from jaxmigrate.analysis.trees.evidence import Table, collect
 from jaxmigrate.errors import SourceError
 from jaxmigrate.model import Confidence, Failure, FailureKind, FileResult, RunResult
-from jaxmigrate.pipeline import Settings, migrate_file, parse_tree
+from jaxmigrate.pipeline import Settings, deep_recursion, migrate_file, parse_tree
 from jaxmigrate.registry import choose
 from jaxmigrate.sources.discover import FoundFile, discover
 from jaxmigrate.sources.read import read
+from jaxmigrate.sources.skips import MARK
 from jaxmigrate.sources.text import SourceFile, decode
 
 IN_PROCESS_BELOW: Final = 4_000_000
@@ -117,10 +118,10 @@ def _no_warnings() -> Iterator[None]:
 
 
 def _collect(files: Iterable[FoundFile], settings: Settings) -> _Collected:
-    """Read every file; what mentions nothing that a codemod needs is only parsed."""
+    """Read every file; what mentions nothing that a codemod needs or skips is only parsed."""
     collected = _Collected()
     rest: list[SourceFile] = []
-    words = sorted({word for codemod in settings.codemods for word in codemod.mentions})
+    words = sorted({MARK, *(word for codemod in settings.codemods for word in codemod.mentions)})
     for found in files:
         try:
             source = read(found)
@@ -134,7 +135,8 @@ def _collect(files: Iterable[FoundFile], settings: Settings) -> _Collected:
         else:
             rest.append(source)
     _add_users_of_aliases(collected, rest)
-    collected.results.extend(_only_parsed(source) for source in rest)
+    with deep_recursion():
+        collected.results.extend(_only_parsed(source) for source in rest)
     return collected
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import sys
-from collections.abc import Sequence
-from typing import NoReturn
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, NoReturn, TextIO
 
 import click
 
@@ -32,8 +34,29 @@ Examples:
 """
 
 
+class _ReaderGone(Exception):
+    """Whoever read standard output reads no more: what is left to print interests nobody."""
+
+
+@contextmanager
+def _minding_the_reader() -> Iterator[None]:
+    # click would take the error for its own, and exit with 1.
+    try:
+        yield
+    except BrokenPipeError as error:
+        raise _ReaderGone from error
+
+
 class _Commands(click.Group):
     """A group whose commands are imported when they are asked for."""
+
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        with _minding_the_reader():
+            return super().make_context(*args, **kwargs)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _minding_the_reader():
+            return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         del ctx
@@ -56,43 +79,69 @@ def cli() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run the command line and exit: 0 to 4 as README says, 130 if interrupted."""
-    try:
-        code = cli.main(arguments, prog_name="jaxmigrate", standalone_mode=False)
-    except click.exceptions.Exit as stop:
-        code = stop.exit_code
-    except (click.Abort, KeyboardInterrupt):
-        _say("interrupted; no file is left half-written")
-        code = _INTERRUPTED
-    except BrokenPipeError:
-        # The reader went away: what is left to print interests nobody.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
-    except click.ClickException as error:
-        _say(_one_line(error))
-        code = _USAGE
-    except UsageError as error:
-        _say(str(error))
-        code = _USAGE
-    _leave(code or 0)
+    """Run the command line and exit: 0 to 4 as README says, 130 if interrupted.
 
-
-def _leave(code: int) -> NoReturn:
-    """Exit without taking apart what is in memory, which is a good part of a run's time."""
-    try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except OSError:
-        pass
+    As the program, without `arguments`, it ends the process at once; given them, it raises SystemExit.
+    """
+    if arguments is not None:
+        sys.exit(_flushed(_exit_code(arguments)))
+    # Syntax trees are many small objects that live to the end: looking for garbage among them is vain,
+    # and taking apart what is in memory is a good part of a run's time.
+    gc.disable()
+    code = _flushed(_exit_code(None))
     os._exit(code)
 
 
+def _exit_code(arguments: Sequence[str] | None) -> int:
+    try:
+        # --help and --version come back as their exit code too
+        return cli.main(arguments, prog_name="jaxmigrate", standalone_mode=False) or 0
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        _say("interrupted; no file is left half-written")
+        return _INTERRUPTED
+    except _ReaderGone:
+        return 0
+    except click.ClickException as error:
+        _say(_one_line(error))
+        return _USAGE
+    except UsageError as error:
+        _say(str(error))
+        return _USAGE
+
+
+def _flushed(code: int) -> int:
+    """Write out what is still to be printed; gives the exit code, which stands unless that fails."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _to_nowhere(sys.stdout)
+    except OSError as error:
+        _to_nowhere(sys.stdout)
+        _say(f"the output cannot be written: {error.strerror}")
+        code = code or _USAGE
+    try:
+        sys.stderr.flush()
+    except OSError:
+        _to_nowhere(sys.stderr)
+    return code
+
+
+def _to_nowhere(stream: TextIO) -> None:
+    """Let what `stream` still holds go nowhere, so that nothing fails at it when it is closed."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+
+
 def _say(message: str) -> None:
-    click.echo(f"jaxmigrate: {message}", err=True)
+    with suppress(OSError):  # nobody listens
+        click.echo(f"jaxmigrate: {' '.join(message.split())}", err=True)
 
 
 def _one_line(error: click.ClickException) -> str:
-    message = " ".join(error.format_message().split())
+    message = error.format_message()
     context = getattr(error, "ctx", None)
     if isinstance(error, click.NoSuchOption) and context is not None:
         allowed = [opt for p in context.command.get_params(context) for opt in p.opts]

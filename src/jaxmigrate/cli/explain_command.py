@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 @click.option("--color/--no-color", default=None, help="Colours; default: on a terminal.")
 def command(name: str, color: bool | None) -> None:
     """Say what the codemod NAME does, why, and what it leaves alone."""
-    import os
-
     from jaxmigrate.output.text import is_terminal
     from jaxmigrate.registry import choose
 
@@ -27,10 +26,11 @@ def command(name: str, color: bool | None) -> None:
     if not is_terminal(color, sys.stdout, os.environ):
         click.echo(text)
         return
-    from rich.console import Console
     from rich.markdown import Markdown
 
-    Console(no_color=color is False).print(Markdown(text))
+    from jaxmigrate.output.terminal import rich_console
+
+    rich_console(color, sys.stdout).print(Markdown(text))
 
 
 def explanation(codemod: Codemod) -> str:

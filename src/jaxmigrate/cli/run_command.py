@@ -13,11 +13,12 @@ Exit codes, the highest that applies:
   2  usage or configuration
   3  some file could not be processed (each is named)
   4  a codemod or a safety gate failed on some file
+  130  interrupted
 """
 
 
 @click.command("run", epilog=_EPILOG)
-@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, type=click.Path())
 @click.option("--write", is_flag=True, help="Edit the files.")
 @click.option("--patch", type=click.Path(path_type=Path), help="Save one patch for git apply.")
 @click.option("--patch-dir", type=click.Path(path_type=Path), help="Save one patch a file there.")
@@ -43,7 +44,7 @@ Exit codes, the highest that applies:
 )
 @click.option("--allow-dirty", is_flag=True, help="Write to files with uncommitted changes too.")
 @click.option("-q", "--quiet", is_flag=True, help="Say less: failures and the summary only.")
-@click.option("-v", "--verbose", is_flag=True, help="Say more: the evidence of every held site.")
+@click.option("-v", "--verbose", is_flag=True, help="Say more: every site, with its evidence.")
 @click.option("--color/--no-color", default=None, help="Colours; default: on a terminal.")
 @click.option(
     "--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True

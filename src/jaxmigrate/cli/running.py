@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import gc
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
@@ -14,19 +14,25 @@ from typing import Any, TextIO
 from jaxmigrate.cli.progress import progress
 from jaxmigrate.errors import SourceError, UsageError
 from jaxmigrate.model import Confidence, Failure, FailureKind, FileResult, RunResult
+from jaxmigrate.output.plain import write_utf8
 from jaxmigrate.output.text import Mode, make_console, render
 from jaxmigrate.runner import Request, run, run_on_text
 from jaxmigrate.sources.discover import run_git
+from jaxmigrate.sources.read import printable
 from jaxmigrate.versions import admitted_by, parse_target
 
-_STDIN = Path("-")
+_STDIN = "-"
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The options of `jaxmigrate run`, as the command line gives them."""
+    """The options of `jaxmigrate run`, as the command line gives them.
+
+    `stdin` says that standard input is to be read; `paths` are then empty.
+    """
 
     paths: tuple[Path, ...]
+    stdin: bool
     write: bool
     patch: Path | None
     patch_dir: Path | None
@@ -47,7 +53,9 @@ class Options:
     def of(cls, given: Mapping[str, Any]) -> Options:
         """The options in `given`, click's names for them as keys."""
         return cls(
-            paths=tuple(given["paths"]) or (Path(),),
+            # `./-` is a file: only the word as it was written tells
+            paths=tuple(Path(path) for path in given["paths"] or (".",) if path != _STDIN),
+            stdin=_STDIN in given["paths"],
             write=given["write"],
             patch=given["patch"],
             patch_dir=given["patch_dir"],
@@ -69,19 +77,40 @@ class Options:
 def execute(options: Options) -> int:
     """Do what the options say; gives the exit code. Raises UsageError."""
     _refuse_contradictions(options)
-    if _STDIN in options.paths:
+    if options.stdin:
         return _through_pipe(options)
+    _refuse_places(options)
     request = _request(options, options.paths)
-    # Syntax trees are many small objects that live to the end: looking for garbage among them is vain.
-    gc.disable()
     with progress() as tell:
         result = run(request, tell)
     if options.write:
         result = _written(result, request.root, options)
     prefix = _prefix(request.root)
-    _save_patches(result, options, prefix)
-    _show(result, options, sys.stdout, prefix)
+    _save_patches(result, options, prefix or "")
+    with _as_far_as_it_is_read():
+        _show(result, options, sys.stdout, prefix)
     return exit_code(result, check=options.check)
+
+
+@contextmanager
+def _as_far_as_it_is_read() -> Iterator[None]:
+    """For the last thing that is done: a reader that goes away changes nothing of what was done."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        pass
+    except OSError as error:
+        raise UsageError(f"the output cannot be written: {error.strerror}") from error
+
+
+def _refuse_places(options: Options) -> None:
+    """Refuse places where no patch can be saved, before anything is done."""
+    from jaxmigrate.output.patch import why_not_there, why_not_under
+
+    for place, why in ((options.patch, why_not_there), (options.patch_dir, why_not_under)):
+        if place is not None and (words := why(place)):
+            raise UsageError(f"{printable(str(place))}: the patch cannot be saved: {words}")
 
 
 def _save_patches(result: RunResult, options: Options, prefix: str) -> None:
@@ -93,7 +122,8 @@ def _save_patches(result: RunResult, options: Options, prefix: str) -> None:
         try:
             save(result.files, place, prefix=prefix)
         except OSError as error:
-            raise UsageError(f"{place}: the patch cannot be saved: {error.strerror}") from error
+            words = f"the patch cannot be saved: {error.strerror}"
+            raise UsageError(f"{printable(str(place))}: {words}") from error
 
 
 def exit_code(result: RunResult, *, check: bool) -> int:
@@ -109,8 +139,8 @@ def exit_code(result: RunResult, *, check: bool) -> int:
 def _refuse_contradictions(options: Options) -> None:
     if options.check and options.write:
         raise UsageError("--check and --write contradict each other: --check never edits")
-    if _STDIN in options.paths:
-        if len(options.paths) > 1:
+    if options.stdin:
+        if options.paths:
             raise UsageError("'-' stands alone: it cannot be mixed with other paths")
         if options.write or options.patch or options.patch_dir:
             raise UsageError("'-' goes to standard output: leave out --write and --patch")
@@ -138,8 +168,9 @@ def _request(options: Options, paths: tuple[Path, ...]) -> Request:
 
 def _common_folder(paths: Iterable[Path], root: Path) -> Path:
     """The folder that all paths lie in, where the project's metadata is looked for first."""
-    absolute = [(root / path).resolve() for path in paths]
-    folders = [path if path.is_dir() else path.parent for path in absolute]
+    # Unlike Path.resolve, os.path.realpath minds no link that leads in a circle.
+    absolute = [os.path.realpath(root / path) for path in paths]
+    folders = [path if os.path.isdir(path) else os.path.dirname(path) for path in absolute]  # noqa: PTH112, PTH120
     return Path(os.path.commonpath(folders))
 
 
@@ -149,9 +180,10 @@ def _written(result: RunResult, root: Path, options: Options) -> RunResult:
 
     changed = [file for file in result.files if file.changed]
     if not options.allow_dirty:
-        dirty = dirty_files([root / file.path for file in changed])
+        unsaved = set(dirty_files([root / file.path for file in changed]))
+        dirty = [file.path for file in changed if root / file.path in unsaved]
         if dirty:
-            names = ", ".join(path.relative_to(root).as_posix() for path in dirty[:3])
+            names = ", ".join(printable(path) for path in dirty[:3])
             more = f" and {len(dirty) - 3} more" if len(dirty) > 3 else ""
             raise UsageError(
                 f"{names}{more}: uncommitted changes, nothing was written; "
@@ -172,17 +204,17 @@ def _write_one(file: FileResult, root: Path) -> FileResult:
     return file
 
 
-def _prefix(root: Path) -> str:
-    """The folder from the top of the checkout that `root` is in down to it; empty outside git."""
+def _prefix(root: Path) -> str | None:
+    """The folder from the top of the checkout that `root` is in down to it; None outside git."""
     answer = run_git(root, "rev-parse", "--show-prefix")
-    return os.fsdecode(answer.stdout).rstrip("\n") if answer.returncode == 0 else ""
+    return os.fsdecode(answer.stdout).rstrip("\n") if answer.returncode == 0 else None
 
 
-def _show(result: RunResult, options: Options, stream: TextIO, prefix: str) -> None:
+def _show(result: RunResult, options: Options, stream: TextIO, prefix: str | None) -> None:
     if options.json:
         from jaxmigrate.output.report import to_json
 
-        stream.write(to_json(result))
+        write_utf8(stream, to_json(result))
         return
     render(
         result,
@@ -191,7 +223,8 @@ def _show(result: RunResult, options: Options, stream: TextIO, prefix: str) -> N
         verbosity=options.verbosity,
         threshold=options.confidence,
         patch=str(options.patch or options.patch_dir or ""),
-        prefix=prefix,
+        prefix=prefix or "",
+        in_git=prefix is not None,
     )
 
 
@@ -210,14 +243,16 @@ def _through_pipe(options: Options) -> int:
     name = options.stdin_filename or "stdin.py"
     request = _request(options, (Path(name),))
     result = run_on_text(sys.stdin.buffer.read(), name, request)
-    if options.json:
-        _show(result, options, sys.stdout, "")
-    else:
-        for file in result.files:
-            if file.failure is not None:
-                print(f"error: {file.path}: {file.failure.message}", file=sys.stderr)
-            elif not options.check:
-                sys.stdout.buffer.write(file.after)
+    with _as_far_as_it_is_read():
+        if options.json:
+            _show(result, options, sys.stdout, None)
+        elif not options.check:
+            for file in result.files:
+                if file.failure is None:
+                    sys.stdout.buffer.write(file.after)
+    for file in () if options.json else result.files:
+        if file.failure is not None:
+            print(f"error: {printable(file.path)}: {file.failure.message}", file=sys.stderr)
     return exit_code(result, check=options.check)
 
 

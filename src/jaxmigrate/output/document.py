@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from typing import Final, TypeAlias
 
 from jaxmigrate.model import Action, Evidence, FileResult, RunResult, SiteReport
 from jaxmigrate.output.summary import Mode, View, closing_lines
 from jaxmigrate.output.tally import acted, edits
 from jaxmigrate.output.visible import words
 
+MOST_ALIKE: Final = 5
+"""How many sites of one file that are held or reported alike are listed before the rest is counted."""
+
+_Placed: TypeAlias = tuple[FileResult, SiteReport]
+
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """What is to be said of one site, with the lines of the file that it is about."""
+    """What is to be said of one site, or of several, with the lines of the file that it is about."""
 
     where: str
     title: str
@@ -71,8 +78,8 @@ def document(run: RunResult, view: View) -> Iterator[Block]:
     """The blocks to print for `run`, in order; an empty one is left out."""
     if view.verbosity >= 0:
         yield from _edited(run, view)
-        yield from _remarks(acted(run, Action.HOLD), view)
-        yield from _remarks(acted(run, Action.REPORT), view)
+        for action in (Action.HOLD, Action.REPORT):
+            yield from _left_alone(acted(run, action), view)
     failed = tuple(_failures(run))
     if failed:
         yield Failures(failed)
@@ -87,30 +94,76 @@ def _edited(run: RunResult, view: View) -> Iterator[Block]:
             remarks = tuple(_remark(file, site, site.evidence) for site in edits(file))
             yield FileDiff(file, remarks, view.prefix)
     elif changed:
-        yield from _remarks([(file, site) for file in changed for site in edits(file)], view)
+        yield Remarks(
+            tuple(_remark(file, site, site.evidence) for file in changed for site in edits(file))
+        )
 
 
-def _remarks(sites: Iterable[tuple[FileResult, SiteReport]], view: View) -> Iterator[Remarks]:
-    remarks = tuple(
-        _remark(file, site, site.evidence if _shows_evidence(site, view) else ())
-        for file, site in sites
-    )
+def _left_alone(sites: Iterable[_Placed], view: View) -> Iterator[Remarks]:
+    """The sites of one action: all of them with their evidence if verbose, else what matters."""
+    if view.verbosity > 0:
+        remarks = [_remark(file, site, site.evidence) for file, site in sites]
+    else:
+        needed = [(file, site) for file, site in sites if not site.needless]
+        remarks = [
+            remark
+            for _, of_file in groupby(needed, lambda placed: placed[0].path)
+            for remark in _shortened(list(of_file), view)
+        ]
     if remarks:
-        yield Remarks(remarks)
+        yield Remarks(tuple(remarks))
 
 
-def _shows_evidence(site: SiteReport, view: View) -> bool:
-    return site.action is Action.EDIT or view.verbosity > 0
+def _shortened(sites: Sequence[_Placed], view: View) -> Iterator[Remark]:
+    """The sites of one file, of those that are alike the first few, the others counted behind them."""
+    kinds = [_kind(site, view) for _, site in sites]
+    for number, ((file, site), kind) in enumerate(zip(sites, kinds, strict=True)):
+        before, of_kind = kinds[:number].count(kind), kinds.count(kind)
+        # one line that says "and 1 more" would take the place of the one that it leaves out
+        if before < MOST_ALIKE or of_kind == MOST_ALIKE + 1:
+            yield _remark(file, site, ())
+        elif before == MOST_ALIKE:
+            yield _and_more(file, site, of_kind - MOST_ALIKE)
+
+
+def _kind(site: SiteReport, view: View) -> tuple[object, ...]:
+    """What sites have in common that need not all be listed.
+
+    Where nothing but confidence is wanting, the reason says no more than which tree it is about.
+    """
+    reason = site.reason if site.confidence >= view.threshold else ""
+    return (site.codemod, site.action, site.confidence, reason)
+
+
+def _and_more(file: FileResult, site: SiteReport, number: int) -> Remark:
+    return Remark(
+        where=words(file.path),
+        title=words(_title(site)),
+        reason=f"and {number} more like this (-v lists them)",
+        evidence=(),
+        lines=range(site.line, site.end_line + 1),
+    )
 
 
 def _remark(file: FileResult, site: SiteReport, evidence: tuple[Evidence, ...]) -> Remark:
+    told = next((each for each in evidence if each.note and each.note in site.reason), None)
+    place = "" if told is None else _place(told, file, site)
     return Remark(
         where=words(_where(file, site)),
         title=words(_title(site)),
-        reason=words(site.reason),
-        evidence=tuple(words(f"{each.path}:{each.line}: {each.note}") for each in evidence),
+        reason=words(f"{site.reason} ({place})" if place else site.reason),
+        evidence=tuple(
+            words(f"{each.path}:{each.line}: {each.note}") for each in evidence if each is not told
+        ),
         lines=range(site.line, site.end_line + 1),
     )
+
+
+def _place(told: Evidence, file: FileResult, site: SiteReport) -> str:
+    """Where that stands which the reason has told already; empty where that is the site itself."""
+    if told.path != file.path:
+        return f"{told.path}:{told.line}"
+    return "" if site.line <= told.line <= site.end_line else f"line {told.line}"
 
 
 def _where(file: FileResult, site: SiteReport) -> str:
@@ -120,6 +173,8 @@ def _where(file: FileResult, site: SiteReport) -> str:
 
 
 def _title(site: SiteReport) -> str:
+    if site.needless:
+        return f"{site.codemod} needs nothing"
     done = {Action.EDIT: "", Action.HOLD: " held", Action.REPORT: " reported"}[site.action]
     return f"{site.codemod} ({site.confidence.label}){done}"
 

@@ -73,6 +73,30 @@ def write_patch_dir(
     return targets
 
 
+def why_not_there(destination: Path) -> str | None:
+    """Why no patch can be written to `destination`, in words; None if one can, as far as is known."""
+    target = Path(os.path.realpath(destination))
+    if target.is_dir():
+        return "it is a folder; name a file, or use --patch-dir"
+    if os.path.lexists(target) and not target.exists():
+        return "it is a link that leads in a circle"
+    if not target.parent.is_dir():
+        return "there is no such folder"
+    # a pipe or a device is written to, a file is replaced
+    place = target if target.exists() and not target.is_file() else target.parent
+    return None if os.access(place, os.W_OK) else "permission denied"
+
+
+def why_not_under(directory: Path) -> str | None:
+    """Why no patches can be written under `directory`, in words; it need not be there yet."""
+    place = Path(os.path.realpath(directory))
+    while not os.path.lexists(place):
+        place = place.parent
+    if not place.is_dir():
+        return "it is not a folder" if place.samefile(directory) else f"{place.name} is no folder"
+    return None if os.access(place, os.W_OK) else "permission denied"
+
+
 def split_lines(data: bytes) -> list[bytes]:
     r"""The lines of `data`, ended by `\n` and nothing else, with their ends."""
     return io.BytesIO(data).readlines()
@@ -131,7 +155,7 @@ def _patch_name(path: str) -> PurePosixPath:
 
 
 def _write_whole(destination: Path, data: bytes) -> None:
-    target = destination.resolve()
+    target = Path(os.path.realpath(destination))
     if target.exists() and not target.is_file():
         # A pipe or a device (`--patch /dev/stdout`) must be written to, not replaced.
         destination.write_bytes(data)

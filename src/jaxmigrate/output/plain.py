@@ -28,13 +28,17 @@ class PlainConsole:
         self._stream.flush()
 
     def _write(self, text: str) -> None:
-        # Past the stream's own encoding and newlines: neither would leave a diff whole.
-        raw = cast("BinaryIO | None", getattr(self._stream, "buffer", None))
-        if raw is None:
-            self._stream.write(text)
-            return
-        self._stream.flush()
-        raw.write(utf8(text))
+        write_utf8(self._stream, text)
+
+
+def write_utf8(stream: TextIO, text: str) -> None:
+    """Write past the stream's own encoding and newlines: neither would leave a diff whole."""
+    raw = cast("BinaryIO | None", getattr(stream, "buffer", None))
+    if raw is None:
+        stream.write(text)
+        return
+    stream.flush()
+    raw.write(utf8(text))
 
 
 def plain_text(block: Block) -> str:

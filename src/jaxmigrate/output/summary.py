@@ -28,7 +28,8 @@ class View:
 
     `verbosity` is -1 for quiet, 1 for verbose. `threshold` is the confidence from which sites were
     edited. `patch` names the patch file, or the directory, for the modes that wrote one. `prefix`
-    is the folder from the top of the repository to the root of the run, for the headers of diffs.
+    is the folder from the top of the repository to the root of the run, for the headers of diffs;
+    `in_git` says whether there is a repository.
     """
 
     mode: Mode = Mode.DRY_RUN
@@ -36,6 +37,7 @@ class View:
     threshold: Confidence = Confidence.LIKELY
     patch: str | None = None
     prefix: str = ""
+    in_git: bool = True
 
 
 def closing_lines(run: RunResult, view: View) -> tuple[str, ...]:
@@ -69,7 +71,8 @@ def _edits(edited: Mapping[str, int]) -> Iterator[str]:
 
 
 def _sites_clause(counts: Tally) -> str:
-    held, reported = sum(counts.held.values()), sum(counts.reported.values())
+    held = sum(counts.held.values()) - counts.needless
+    reported = sum(counts.reported.values())
     parts = [(held, "held"), (reported, "reported")]
     return ", ".join(f"{number} {word}" for number, word in parts if number)
 
@@ -86,18 +89,24 @@ def _next_steps(counts: Tally, view: View) -> Iterator[str]:
             yield ("Nothing was written. Apply with --write, or save a patch with --patch FILE.")
         case Mode.CHECK:
             yield "Nothing was written. Apply with --write."
-        case Mode.WRITTEN:
+        case Mode.WRITTEN if view.in_git:
             yield "Review with git diff."
         case Mode.PATCHED:
             yield f"The patch is saved. Apply with: git apply {_argument(view.patch)}"
         case Mode.PATCHED_DIR:
             place = _argument(view.patch)
             yield f"The patches are saved in {place}, one a file. Apply each with git apply."
+        case _:
+            pass
 
 
 def _held_hint(run: RunResult, threshold: Confidence) -> Iterator[str]:
     """How to edit the sites that were held for want of confidence."""
-    unsure = [site.confidence for _, site in acted(run, Action.HOLD) if site.confidence < threshold]
+    unsure = [
+        site.confidence
+        for _, site in acted(run, Action.HOLD)
+        if site.confidence < threshold and not site.needless
+    ]
     if unsure:
         labels = " or ".join(level.label for level in sorted(set(unsure), reverse=True))
         sites = f"{_count(len(unsure), 'held site')} {'is' if len(unsure) == 1 else 'are'}"

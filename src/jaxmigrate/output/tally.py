@@ -11,7 +11,10 @@ from jaxmigrate.model import Action, FileResult, RunResult, SiteReport
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How many files there are and what became of them; sites by name of codemod, sorted."""
+    """How many files there are and what became of them; sites by name of codemod, sorted.
+
+    `needless` counts the sites among those held that need nothing.
+    """
 
     files: int
     changed: int
@@ -19,6 +22,7 @@ class Tally:
     edited: Mapping[str, int]
     held: Mapping[str, int]
     reported: Mapping[str, int]
+    needless: int
 
 
 def tally(run: RunResult) -> Tally:
@@ -30,6 +34,7 @@ def tally(run: RunResult) -> Tally:
         edited=_by_codemod(site for file in run.files for site in edits(file)),
         held=_by_codemod(site for _, site in acted(run, Action.HOLD)),
         reported=_by_codemod(site for _, site in acted(run, Action.REPORT)),
+        needless=sum(site.needless for _, site in acted(run, Action.HOLD)),
     )
 
 

@@ -73,7 +73,12 @@ class TerminalConsole:
 
 
 def rich_terminal(color: bool | None, stream: TextIO) -> TerminalConsole:
-    """A console that takes `stream` for a terminal; `color` as in `make_console`."""
+    """Shows blocks on `stream` as on a terminal; `color` as in `make_console`."""
+    return TerminalConsole(rich_console(color, stream))
+
+
+def rich_console(color: bool | None, stream: TextIO) -> RichConsole:
+    """rich's console that takes `stream` for a terminal; `color` as in `make_console`."""
     console = RichConsole(
         file=stream,
         force_terminal=True,
@@ -85,7 +90,7 @@ def rich_terminal(color: bool | None, stream: TextIO) -> TerminalConsole:
         console = RichConsole(
             file=stream, force_terminal=True, color_system="standard", no_color=False
         )
-    return TerminalConsole(console)
+    return console
 
 
 def _diff_rows(block: FileDiff, columns: int) -> Iterator[Row]:

@@ -30,12 +30,13 @@ def render(
     threshold: Confidence = Confidence.LIKELY,
     patch: str | None = None,
     prefix: str = "",
+    in_git: bool = True,
 ) -> None:
     """Print what `run` came to: diffs with reasons, sites left alone, failures, closing lines.
 
     See `View` for what the arguments mean.
     """
-    console.show(document(run, View(mode, verbosity, threshold, patch, prefix)))
+    console.show(document(run, View(mode, verbosity, threshold, patch, prefix, in_git)))
 
 
 def make_console(color: bool | None, stream: TextIO) -> Console:

@@ -74,13 +74,13 @@ class _Side:
         self._lines = LineIndex(text)
         self._spans = spans
         self._touched: list[ast.stmt] = []
-        self._others: list[Span] = []
+        self._others: list[tuple[int, Span]] = []
         for statement in tree.body:
-            self._sort(statement)
+            self._sort(statement, 0)
 
-    def untouched(self) -> list[str]:
-        """The source of everything that no edit touches, statement by statement."""
-        return [self._text[span.start : span.end] for span in self._others]
+    def untouched(self) -> list[tuple[int, str]]:
+        """The source of everything that no edit touches, with how deep in other statements it is."""
+        return [(depth, self._text[span.start : span.end]) for depth, span in self._others]
 
     def shape(self, kept: Sequence[int], gone: Sequence[int]) -> Iterator[object]:
         """The touched statements as `_shape` gives them, `kept` and `gone` numbering the spans."""
@@ -91,10 +91,10 @@ class _Side:
             [self._spans[n] for n in gone],
         )
 
-    def _sort(self, statement: ast.stmt) -> None:
+    def _sort(self, statement: ast.stmt, depth: int) -> None:
         span = self._span(statement)
         if not self._is_touched(span):
-            self._others.append(span)
+            self._others.append((depth, span))
             return
         if not isinstance(statement, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             self._touched.append(statement)
@@ -103,9 +103,9 @@ class _Side:
         if self._is_touched(head):
             self._touched.append(statement)
             return
-        self._others.append(head)
+        self._others.append((depth, head))
         for inner in statement.body:
-            self._sort(inner)
+            self._sort(inner, depth + 1)
 
     def _span(self, statement: ast.stmt) -> Span:
         first = min([statement, *getattr(statement, "decorator_list", ())], key=_line)
@@ -141,8 +141,11 @@ def check_comments(old_text: str, new_text: str) -> None:
 
 
 def check_style(old_text: str, new_text: str) -> None:
-    """Raises GateFailure if newline style or the newline at the end of the file changed."""
-    if _newlines(new_text) - _newlines(old_text):
+    """Raises GateFailure if newline style or the newline at the end of the file changed.
+
+    A text of one line has no style yet: it may get lines that end as `newline_of` says.
+    """
+    if _newlines(new_text) - (_newlines(old_text) or {newline_of(old_text)}):
         raise GateFailure("the result has another newline style")
     if _final_newline(old_text) != _final_newline(new_text):
         raise GateFailure("the newline at the end of the file changed")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from jaxmigrate.codemod import Codemod, NodeKind, Site
@@ -39,17 +39,62 @@ def rewrite(
     Nested sites are rewritten innermost first. Raises `nodes.Unparsable`, `Overlap`, and whatever the
     codemod raises.
     """
-    edits: list[Edit] = []
+    top = _Open(None)
+    stack = [top]
     done: dict[Span, str] = {}
-    for site in sorted(sites, key=lambda s: (s.span.end - s.span.start, s.span.start)):
-        inner = [edit for edit in edits if site.span.contains(edit.span)]
-        outer = [edit for edit in edits if edit not in inner]
-        if any(_overlap(edit.span, site.span) for edit in outer):
-            raise Overlap(f"sites of {codemod.name} overlap at offset {site.span.start}")
-        edit = _edit(codemod, site, splice(text, site.span, inner), text, newline, lines)
-        edits = [*outer, edit]
+
+    def close() -> None:
+        closed = stack.pop()
+        site = closed.site
+        assert site is not None
+        source = splice(text, site.span, closed.inner)
+        edit = _edit(codemod, site, source, text, newline, lines)
+        stack[-1].add(edit, codemod)
         done[site.span] = edit.text
-    return sorted(edits, key=lambda edit: edit.span), done
+
+    for site in _outermost_first(sites):
+        while stack[-1].ends_by(site.span.start):
+            close()
+        if not stack[-1].holds(site.span):
+            raise _overlap(codemod, site.span)
+        stack.append(_Open(site))
+    while len(stack) > 1:
+        close()
+    return top.inner, done
+
+
+@dataclass(slots=True)
+class _Open:
+    """A site whose end is not reached yet, and the edits within it so far; no site: the whole text."""
+
+    site: Site | None
+    inner: list[Edit] = field(default_factory=list)
+
+    def ends_by(self, offset: int) -> bool:
+        return self.site is not None and self.site.span.end <= offset
+
+    def holds(self, span: Span) -> bool:
+        return self.site is None or self.site.span.contains(span)
+
+    def add(self, edit: Edit, codemod: Codemod) -> None:
+        behind = not self.inner or self.inner[-1].span.end <= edit.span.start
+        if not behind or not self.holds(edit.span):
+            raise _overlap(codemod, edit.span)
+        self.inner.append(edit)
+
+
+def _outermost_first(sites: Iterable[Site]) -> list[Site]:
+    """The sites by place, each before those within it; of two at one span the later is the outer.
+
+    What is inserted where a site starts stands before it.
+    """
+
+    def place(numbered: tuple[int, Site]) -> tuple[int, bool, int, int]:
+        number, site = numbered
+        start, end = site.span.start, site.span.end
+        return start, end > start, -end, -number if end > start else number
+
+    return [site for _, site in sorted(enumerate(sites), key=place)]
 
 
 def splice(text: str, span: Span, edits: Sequence[Edit]) -> str:
@@ -79,10 +124,11 @@ def _edit(
     if site.kind in (NodeKind.COMPOUND, NodeKind.INSERTION):
         return _whole_statements(codemod, site, source, text, newline, lines)
     if site.kind is NodeKind.STATEMENT:
-        node: cst.CSTNode = nodes.parse_small_statement(source, newline)
+        bare = _dedent(source, _before(site.span, text, lines), newline)
+        node: cst.CSTNode = nodes.parse_small_statement(bare or source, newline)
         new = codemod.rewrite(site, node)
         assert isinstance(new, Sequence)
-        return _statements(site.span, new, text, newline, lines)
+        return _statements(site.span, new, text, newline, lines, dedented=bare is not None)
     new = codemod.rewrite(site, nodes.parse_expression(source, newline))
     assert not isinstance(new, Sequence)
     return Edit(site.span, nodes.code(new, newline))
@@ -94,16 +140,18 @@ def _statements(
     text: str,
     newline: str,
     lines: LineIndex,
+    *,
+    dedented: bool,
 ) -> Edit:
-    line, _ = lines.position(span.start)
-    start = lines.line_start(line)
-    before = text[start : span.start]
+    before = _before(span, text, lines)
     if not new:
         return Edit(_whole_lines(span, lines), "", 0)
     sources = [nodes.code(node, newline) for node in new]
     if before.strip():
         return Edit(span, "; ".join(sources), len(sources))
     first, *others = sources
+    if dedented:
+        first = _indent(first, before, newline)
     indented = [newline + before + _indent(other, before, newline) for other in others]
     return Edit(span, first + "".join(indented), len(sources))
 
@@ -113,8 +161,7 @@ def _whole_statements(
 ) -> Edit:
     import libcst as cst
 
-    line, _ = lines.position(site.span.start)
-    indent = text[lines.line_start(line) : site.span.start]
+    indent = _before(site.span, text, lines)
     node: cst.CSTNode = cst.Module([])
     if site.kind is NodeKind.COMPOUND:
         node = nodes.parse_compound(source.replace(newline + indent, newline), newline)
@@ -126,8 +173,22 @@ def _whole_statements(
     return Edit(site.span, _indent(written, indent, newline), len(new))
 
 
+def _before(span: Span, text: str, lines: LineIndex) -> str:
+    """What stands before a span on its line."""
+    line, _ = lines.position(span.start)
+    return text[lines.line_start(line) : span.start]
+
+
 def _indent(source: str, indent: str, newline: str) -> str:
-    return source.replace(newline, newline + indent)
+    """The source with all lines but the first and blank ones indented."""
+    first, *others = source.split(newline)
+    return newline.join([first, *(indent + line if line else line for line in others)])
+
+
+def _dedent(source: str, indent: str, newline: str) -> str | None:
+    """The source that `_indent` makes into this one, None if there is none."""
+    bare = source.replace(newline + indent, newline)
+    return bare if not indent.strip() and _indent(bare, indent, newline) == source else None
 
 
 def _whole_lines(span: Span, lines: LineIndex) -> Span:
@@ -137,5 +198,5 @@ def _whole_lines(span: Span, lines: LineIndex) -> Span:
     return Span(lines.line_start(first), end)
 
 
-def _overlap(one: Span, other: Span) -> bool:
-    return one.start < other.end and other.start < one.end
+def _overlap(codemod: Codemod, span: Span) -> Overlap:
+    return Overlap(f"sites of {codemod.name} overlap at offset {span.start}")

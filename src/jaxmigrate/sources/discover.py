@@ -51,8 +51,9 @@ _GIT_OWN_VARIABLES = frozenset(
 class FoundFile:
     """A file to migrate.
 
-    `path` is the path to show: with `/`, relative to the run's root or absolute outside it, and
-    printable. `real_path` is where the file lies, symbolic links resolved.
+    `path` is the path to name it by: with `/`, relative to the run's root or absolute outside it,
+    bytes that are not UTF-8 as surrogate escapes. `real_path` is where the file lies, symbolic links
+    resolved.
     """
 
     path: str
@@ -83,16 +84,22 @@ def discover(paths: Sequence[Path], exclude: Sequence[str], root: Path) -> Disco
 def run_git(directory: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
     """What git answers in `directory`, in English, taking no locks and running no hooks.
 
-    The exit code is the caller's to look at; raises OSError if there is no git.
+    The exit code is the caller's to look at. Where git cannot be started it is 127, as a shell would
+    have it, with the reason in `stderr`.
     """
+    command = ["git", "-C", os.fspath(directory), "-c", "core.fsmonitor=false", *arguments]
     environment = {k: v for k, v in os.environ.items() if k not in _GIT_OWN_VARIABLES}
-    return subprocess.run(
-        ["git", "-C", os.fspath(directory), "-c", "core.fsmonitor=false", *arguments],
-        env={**environment, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        check=False,
-    )
+    try:
+        return subprocess.run(
+            command,
+            env={**environment, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+        )
+    except OSError as error:
+        words = f"git: {in_words(error, Path())}"
+        return subprocess.CompletedProcess(command, 127, b"", words.encode())
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,13 +249,13 @@ class _Search:
         is_link = path.is_symlink()
         real_path = _real(path) if is_link else self._real_directory(path.parent) / path.name
         # Of several ways to one file, show the one that goes through no link.
-        rank = (real_path != path, FoundFile(printable(self._shown(path)), real_path))
+        rank = (real_path != path, FoundFile(self._shown(path), real_path))
         known = self._best.get(real_path)
         if known is None or rank < known:
             self._best[real_path] = rank
 
     def _problem(self, path: Path, words: str) -> None:
-        self._problems.add((printable(self._shown(path)), words))
+        self._problems.add((self._shown(path), words))
 
     def _excluded(self, path: Path, directory: bool = False) -> bool:
         if self._exclusions is None:
@@ -297,18 +304,15 @@ def _exclusions(patterns: Sequence[str]) -> GitIgnoreSpec | None:
 def _listed_by_git(directory: Path) -> _GitListing | None:
     """What git lists below `directory`; None where it cannot say, or ignores the directory."""
     others = ("ls-files", "-z", "--others", "--exclude-standard")
-    try:
-        tracked = run_git(directory, "ls-files", "-z", "--cached", "--stage")
-        if tracked.returncode != 0:
-            return None
-        untracked = run_git(directory, *others)
-        if untracked.returncode != 0:
-            return None
-        if not (tracked.stdout or untracked.stdout) and _is_ignored_by_git(directory):
-            return None  # a user who names an ignored directory means it
-        unreadable = _unreadable(directory, untracked.stderr)
-    except OSError:
+    tracked = run_git(directory, "ls-files", "-z", "--cached", "--stage")
+    if tracked.returncode != 0:
         return None
+    untracked = run_git(directory, *others)
+    if untracked.returncode != 0:
+        return None
+    if not (tracked.stdout or untracked.stdout) and _is_ignored_by_git(directory):
+        return None  # a user who names an ignored directory means it
+    unreadable = _unreadable(directory, untracked.stderr)
     entries = [_entry(line) for line in _split(tracked.stdout)]
     new = [os.fsdecode(name) for name in _split(untracked.stdout)]
     return _GitListing(

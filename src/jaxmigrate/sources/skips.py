@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-_MARK: Final = "jaxmigrate:"
+MARK: Final = "jaxmigrate:"
+"""What a source without a skip comment does not hold."""
+
 _COMMENT: Final = re.compile(
     r"#\s*jaxmigrate:\s*(?P<what>skip-file|skip)\b(?:\s*=\s*(?P<names>[\w-]+(?:\s*,\s*[\w-]+)*))?"
 )
@@ -41,7 +43,7 @@ class Skip:
 
 def skips(text: str) -> tuple[Skip, ...]:
     """The skip comments of a source; strings that look like one are none."""
-    return tuple(_found(text)) if _MARK in text else ()
+    return tuple(_found(text)) if MARK in text else ()
 
 
 def _found(text: str) -> Iterator[Skip]:

@@ -119,10 +119,7 @@ def _flush(file: BinaryIO) -> None:
 
 def _top_of(directory: Path) -> Path | None:
     """The top of the checkout that holds `directory`; None where git knows of none."""
-    try:
-        answer = run_git(directory, "rev-parse", "--show-toplevel")
-    except OSError as error:
-        raise _unanswered(directory, f"git: {in_words(error, Path())}") from error
+    answer = run_git(directory, "rev-parse", "--show-toplevel")
     if answer.returncode == 0:
         return Path(os.path.realpath(os.fsdecode(answer.stdout.rstrip(b"\r\n"))))
     if b"not a git repository" in answer.stderr or b"must be run in a work tree" in answer.stderr:
