@@ -21,8 +21,9 @@ reported.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import libcst as cst
 
@@ -37,6 +38,7 @@ from jaxmigrate.api import (
     NodeKind,
     Retired,
     Site,
+    Span,
     drop_names,
     move_names,
     rename_names,
@@ -44,6 +46,12 @@ from jaxmigrate.api import (
 )
 
 _TREE_UTIL = "jax.tree_util"
+_TAKES_IN = "takes in what jax no longer exports"
+_SKIP = "jaxmigrate:"
+"""What a comment that may keep one of two statements as it is begins with."""
+
+_Name: TypeAlias = tuple[str, str]
+"""An imported name and the name that it is bound to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +74,13 @@ class Drop:
 @dataclass(frozen=True, slots=True)
 class Receive:
     """An import of `jax.tree_util` takes in further names, each `(name, bound name)`."""
+
+    names: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Add:
+    """An import of names from `jax.tree_util`, each `(name, bound name)`, where there was none."""
 
     names: tuple[tuple[str, str], ...]
 
@@ -105,11 +120,16 @@ class TreeAliases(Codemod):
         for node, name in _by_string(module):
             yield _report(module, node, f"{_gone(name)}; it is looked up by a string")
 
-    def rewrite(self, site: Site, node: cst.CSTNode) -> cst.BaseExpression | list[cst.ImportFrom]:
+    def rewrite(
+        self, site: Site, node: cst.CSTNode
+    ) -> cst.BaseExpression | Sequence[cst.ImportFrom] | Sequence[cst.BaseStatement]:
         """The new spelling of an attribute or an import."""
         if isinstance(site.plan, Rename):
             assert isinstance(node, cst.Attribute)
             return _attribute(node, site.plan.path.split("."))
+        if isinstance(site.plan, Add):
+            words = [name if name == to else f"{name} as {to}" for name, to in site.plan.names]
+            return [cst.parse_statement(f"from {_TREE_UTIL} import {', '.join(words)}\n")]
         assert isinstance(node, cst.ImportFrom)
         if isinstance(site.plan, Receive):
             return [with_imported_names(node, site.plan.names)]
@@ -132,23 +152,35 @@ class TreeAliases(Codemod):
                 yield _edit(module, use.node, reason, Rename(path))
 
     def _imports(self, module: Facts) -> Iterator[Site]:
-        receivers: dict[ast.ImportFrom, list[tuple[str, str]]] = {}
+        receivers: dict[ast.ImportFrom, list[_Name]] = {}
+        added: dict[Span, list[_Name]] = {}
         for source in ("jax", _TREE_UTIL):
             for statement in module.imports(source):
                 moved = _moved(statement, source)
                 if not moved:
                     continue
-                receiver = _receiver(statement, module) if source == "jax" else None
-                if receiver is not None:
+                plan: Move | Drop = Drop()
+                if (receiver := _receiver(statement, source, module, receivers)) is not None:
                     receivers.setdefault(receiver, []).extend(moved)
+                elif (place := _place_below(statement, source, module)) is not None:
+                    added.setdefault(place, []).extend(moved)
+                else:
+                    plan = Move()
                 reason = _gone(*(f"{source}.{a.name}" for a in statement.names))
-                plan = Move() if receiver is None else Drop()
                 yield _edit(module, statement, reason, plan)
         for receiver, names in receivers.items():
-            if not _moved(receiver, _TREE_UTIL):
-                yield _edit(
-                    module, receiver, "takes in what jax no longer exports", Receive(tuple(names))
-                )
+            if set(names) - set(_bindings(receiver)):
+                yield _edit(module, receiver, _TAKES_IN, Receive(tuple(names)))
+        for place, names in added.items():
+            plan_of_it = Add(tuple(dict.fromkeys(names)))
+            yield Site(
+                place,
+                Action.EDIT,
+                Confidence.PROVEN,
+                _TAKES_IN,
+                plan=plan_of_it,
+                kind=NodeKind.INSERTION,
+            )
 
 
 def _new_path(name: str, retired: Retired, module: Facts) -> str:
@@ -175,24 +207,85 @@ def _moves(module: str) -> Callable[[str], str | None]:
     return renamed
 
 
-def _moved(statement: ast.ImportFrom, source: str) -> list[tuple[str, str]]:
+def _bindings(statement: ast.ImportFrom) -> list[_Name]:
+    return [(alias.name, alias.asname or alias.name) for alias in statement.names]
+
+
+def _moved(statement: ast.ImportFrom, source: str) -> list[_Name]:
     moves = _moves(source)
-    found = [(moves(alias.name), alias.asname or alias.name) for alias in statement.names]
+    found = [(moves(name), bound) for name, bound in _bindings(statement)]
     return [(name, bound) for name, bound in found if name is not None]
 
 
-def _receiver(statement: ast.ImportFrom, module: Facts) -> ast.ImportFrom | None:
+def _stays(statement: ast.ImportFrom) -> list[_Name]:
+    return [(name, to) for name, to in _bindings(statement) if _moves("jax")(name) is None]
+
+
+def _may_part(statement: ast.ImportFrom, source: str, module: Facts) -> bool:
+    """Whether an import's retired names can go to another place than right below it.
+
+    Not if something is written about one of them, if one is re-exported as itself (`a as a`), or if a
+    name that stays is bound as one of them is.
+    """
+    if any(alias.asname == alias.name for alias in statement.names):
+        return False
+    if source != "jax" or "#" in module.source(statement) or _SKIP in module.text:
+        return False
+    return not {to for _, to in _moved(statement, "jax")} & {to for _, to in _stays(statement)}
+
+
+def _receiver(
+    statement: ast.ImportFrom,
+    source: str,
+    module: Facts,
+    taken: Mapping[ast.ImportFrom, Sequence[_Name]],
+) -> ast.ImportFrom | None:
     """The import of `jax.tree_util` beside this one that can take its names, if there is one.
 
-    Both must stand in one run of imports; a statement that would vanish must not carry a comment,
-    nor be the only one of its block or line.
+    Both must stand in one run of imports with nothing between them that binds one of the names; nor may
+    the other bind one to something else. `taken` are names that it is to take already. A statement that
+    would vanish must not carry a comment, nor be the only one of its block or line.
     """
-    for neighbour in module.imports_beside(statement):
-        if neighbour.module == _TREE_UTIL and not _moved(neighbour, _TREE_UTIL):
-            vanishes = len(_moved(statement, "jax")) == len(statement.names)
-            if not vanishes or module.stands_alone(statement):
-                return neighbour
+    if not _may_part(statement, source, module):
+        return None
+    if not _stays(statement) and not module.stands_alone(statement):
+        return None
+    moved = _moved(statement, source)
+    for neighbour in module.imports_beside(statement, {bound for _, bound in moved}):
+        if neighbour.module != _TREE_UTIL or _moved(neighbour, _TREE_UTIL):
+            continue
+        there = [*_bindings(neighbour), *taken.get(neighbour, ())]
+        if "*" not in dict(there) and not _clash([*there, *moved]):
+            return neighbour
     return None
+
+
+def _clash(names: Sequence[_Name]) -> bool:
+    """Whether one name is bound to two things."""
+    return len({bound for _, bound in names}) < len(set(names))
+
+
+def _place_below(statement: ast.ImportFrom, source: str, module: Facts) -> Span | None:
+    """Where a new import goes to keep a block sorted: below those of `jax` that sort before it.
+
+    None if there are none, so that it goes right below `statement`, or all of that one moves.
+    """
+    if not _may_part(statement, source, module) or not _stays(statement) or statement.col_offset:
+        return None
+    last, names = statement, {bound for _, bound in _moved(statement, source)}
+    for neighbour in module.imports_beside(statement, names):
+        below = neighbour.lineno == (last.end_lineno or last.lineno) + 1
+        sorts_before = "jax." < (neighbour.module or "") < _TREE_UTIL
+        if below and sorts_before and not names & {bound for _, bound in _bindings(neighbour)}:
+            last = neighbour
+    end = module.span(last).end
+    line, _ = module.lines.position(end)
+    behind = module.lines.line_text(line)[end - module.lines.line_start(line) :].strip()
+    alone = not behind or behind.startswith("#")
+    if last is statement or not alone or line == module.lines.line_count:
+        return None
+    start = module.lines.line_start(line + 1)
+    return Span(start, start)
 
 
 def _by_string(module: Facts) -> Iterator[tuple[ast.Call, str]]:

@@ -17,7 +17,7 @@ from packaging.version import Version
 from jaxmigrate.analysis.facts import Facts
 from jaxmigrate.analysis.project import Module, Project, module_of
 from jaxmigrate.analysis.trees.evidence import Table, collect
-from jaxmigrate.codemod import Codemod, Site
+from jaxmigrate.codemod import Codemod, NodeKind, Site
 from jaxmigrate.errors import SourceError
 from jaxmigrate.lines import LineIndex, newline_of
 from jaxmigrate.model import (
@@ -88,7 +88,7 @@ def migrate_source(
     """What becomes of a piece of source that is a project of its own."""
     from jaxmigrate.registry import choose
 
-    file = decode(source.encode(), path, Path(path))
+    file = decode(source.encode(), path, Path("/") / path)
     project = Project([path], {path: file.text}.get)
     evidence = collect(project, [path], lambda _: ())
     settings = Settings(choose(select or ()), confidence, Version(target_jax), evidence)
@@ -209,7 +209,9 @@ class _Migration:
             self._note(codemod, stage, sites, {})
             return stage
         try:
-            edits, new = rewrite(codemod, text, chosen, self.newline, stage.facts.lines)
+            edits, new = rewrite(
+                codemod, text, chosen, self.newline, stage.facts.lines, self.style.indent
+            )
         except Unparsable as error:
             raise gates.GateFailure(str(error)) from error
         self._note(codemod, stage, sites, new)
@@ -266,6 +268,8 @@ class _Migration:
             if self.skipping.comments and self._is_skipped(codemod, site, stage):
                 continue
             if site.action is Action.EDIT and site.confidence < threshold:
+                if site.kind is NodeKind.INSERTION:
+                    continue
                 site = dataclasses.replace(site, action=Action.HOLD)
             yield site
 

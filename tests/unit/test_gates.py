@@ -59,6 +59,11 @@ def only_edited(old: str, new: str, *edits: Edit) -> None:
     check_only_edited(ast.parse(old), ast.parse(new), edits, old, new)
 
 
+def same(old: str, new: str, *edits: Edit) -> None:
+    """Ask the gate for layout, with real trees of both texts."""
+    check_same(ast.parse(old), ast.parse(new), edits, old, new)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "edits"),
     [
@@ -77,6 +82,8 @@ def only_edited(old: str, new: str, *edits: Edit) -> None:
         ("x = 1\n", "x = 1.0\n", []),
         ("x = 0.0\n", "x = -0.0\n", []),
         ("x = True\n", "x = 1\n", []),
+        ("f(a, True)\n", "f(b, 1)\n", [Edit(Span(2, 3), "b")]),
+        ("f(a, 1)\n", "f(b, 1.0)\n", [Edit(Span(2, 3), "b")]),
         ("x = 'a'\n", "x = b'a'\n", []),
         ("x = 1\n", "x: int = 1\n", []),
         ("def f(a, b): pass\n", "def f(b, a): pass\n", []),
@@ -105,8 +112,10 @@ def test_a_change_outside_the_edits_is_refused(old: str, new: str, edits: list[E
         ("x = f'é{a}'\n", "x = f'é{b}'\n", [Edit(Span(8, 9), "b")]),
         ("a\nb\n", "b\n", [Edit(Span(0, 2), "", 0)]),
         ("import a\nb\n", "import c\nimport d\nb\n", [Edit(Span(0, 8), "import c\nimport d", 2)]),
-        ("f(a,b)\n", "f( a,\n  b )\n", []),
-        ("(a)\n", "a\n", []),
+        ("f(a,b)\n", "f( a,\n  b )\n", [Edit(Span(2, 5), " a,\n  b ")]),
+        ("(a)\n", "a\n", [Edit(Span(0, 3), "a")]),
+        ("a\nb\n", "x = 1\na\nb\n", [Edit(Span(0, 0), "x = 1\n", 1)]),
+        ("a\nb\n", "a\nx = 1\nb\n", [Edit(Span(2, 2), "x = 1\n", 1)]),
     ],
 )
 def test_a_change_inside_the_edits_is_let_through(old: str, new: str, edits: list[Edit]) -> None:
@@ -120,15 +129,138 @@ def test_two_statements_in_the_place_of_one_may_not_hide_a_third() -> None:
 
 @pytest.mark.parametrize(
     ("old", "new"),
-    [("a + b\n", "a - b\n"), ("f(a)\n", "f(a, b)\n"), ("a\n", "a\na\n")],
+    [
+        ("f(a,b)\n", "f( a,\n  b )\n"),
+        ("(a)\n", "a\n"),
+        ("x = 'a'\n", 'x = "a"\n'),
+        ("def f():\n    a\n    (b)\n", "def f():\n    a\n    b\n"),
+    ],
 )
-def test_layout_that_changes_the_meaning_is_refused(old: str, new: str) -> None:
+def test_other_text_of_the_same_meaning_is_refused_where_nothing_was_edited(
+    old: str, new: str
+) -> None:
+    with pytest.raises(GateFailure, match="outside"):
+        only_edited(old, new)
     with pytest.raises(GateFailure, match="changed what it says"):
-        check_same(ast.parse(old), ast.parse(new))
+        same(old, new)
 
 
-def test_layout_that_changes_layout_only_is_let_through() -> None:
-    check_same(ast.parse("f(a,b)"), ast.parse("f(\n    a,\n    b,\n)  # c\n"))
+NESTED = """\
+import a
+
+
+class C(B):
+    '''Words.'''
+
+    x = 1
+
+    @wraps(old)
+    def f(self, n=old):
+        y = 2
+        return old(y)
+
+    async def g(self):
+        def h():
+            z = 3
+            return old
+
+        return h
+
+
+if a:
+    b = 4
+else:
+    old
+"""
+
+
+def replaced(text: str, old: str, new: str, nth: int = 0) -> tuple[str, Edit]:
+    """The text with the `nth` `old` replaced, and the edit that does it."""
+    start = -1
+    for _ in range(nth + 1):
+        start = text.index(old, start + 1)
+    end = start + len(old)
+    return text[:start] + new + text[end:], Edit(Span(start, end), new)
+
+
+@pytest.mark.parametrize("nth", range(NESTED.count("old")))
+def test_an_edit_in_a_nested_body_is_let_through(nth: int) -> None:
+    new, edit = replaced(NESTED, "old", "new.er", nth)
+    only_edited(NESTED, new, edit)
+
+
+@pytest.mark.parametrize("nth", range(NESTED.count("old")))
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("import a", "import b"),
+        ("class C(B)", "class C(D)"),
+        ("Words", "Worse"),
+        ("x = 1", "x = 2"),
+        ("@wraps", "@wrops"),
+        ("def f", "def F"),
+        ("async def", "def"),
+        ("y = 2", "y = 2.0"),
+        ("(y)", "(z)"),
+        ("z = 3", "z = True"),
+        ("        return h", "    return h"),
+        ("        return h\n", ""),
+        ("if a", "if b"),
+        ("b = 4", "c = 4"),
+        ("import a\n", "import a\nimport a\n"),
+    ],
+)
+def test_a_change_elsewhere_is_caught_wherever_the_edit_is(
+    before: str, after: str, nth: int
+) -> None:
+    edited, edit = replaced(NESTED, "old", "new", nth)
+    new, _ = replaced(edited, before, after)
+    try:
+        ast.parse(new)
+    except SyntaxError:
+        pytest.skip("no Python")
+    with pytest.raises(GateFailure, match="outside"):
+        only_edited(NESTED, new, edit)
+
+
+@pytest.mark.parametrize(
+    "text", ["pass\n    def g():\n        pass", "def g():\n        pass", "class D:\n        a"]
+)
+def test_an_edit_that_takes_in_what_follows_it_is_refused(text: str) -> None:
+    old = "def f():\n    old\n    a\n    b\n"
+    new, edit = replaced(old, "    old\n", f"    {text}\n    ")
+    with pytest.raises(GateFailure, match="outside"):
+        only_edited(old, new, edit)
+
+
+@pytest.mark.parametrize(
+    ("old", "before", "after"),
+    [
+        ("a + b\n", "+", "-"),
+        ("f(a)\n", "(a)", "(a, b)"),
+        ("a\n", "a\n", "a\na\n"),
+        ("x = True\n", "True", "1"),
+        ("def f():\n    x = 1\n    y\n", "1\n", "1.0\n"),
+        ("def f():\n    x\n    y\n", "x\n    ", "x\n"),
+    ],
+)
+def test_layout_that_changes_the_meaning_is_refused(old: str, before: str, after: str) -> None:
+    new, edit = replaced(old, before, after)
+    with pytest.raises(GateFailure, match="changed what it says"):
+        same(old, new, edit)
+
+
+@pytest.mark.parametrize(
+    ("old", "before", "after"),
+    [
+        ("f(a,b)\n", "f(a,b)", "f(\n    a,\n    b,\n)  # c"),
+        ("class C:\n    def f():\n        g(a)\n", "(a)", "(\n            a\n        )"),
+        ("x\nif a:\n    g(a)\n", "g(a)", "(g(a))"),
+    ],
+)
+def test_layout_that_changes_layout_only_is_let_through(old: str, before: str, after: str) -> None:
+    new, edit = replaced(old, before, after)
+    same(old, new, edit)
 
 
 @pytest.mark.parametrize(
@@ -178,6 +310,9 @@ def test_comments_are_those_of_the_source_and_not_of_its_strings() -> None:
         ("a\n", "a", "end of the file"),
         ("a", "a\n", "newline"),
         ("a\nb", "a\nb\n", "end of the file"),
+        ("a", "a\r\nb", "newline style"),
+        ("a", "a\rb", "newline style"),
+        ("a", "a\nb\r\nc", "newline style"),
     ],
 )
 def test_another_newline_style_is_refused(old: str, new: str, words: str) -> None:
@@ -187,7 +322,13 @@ def test_another_newline_style_is_refused(old: str, new: str, words: str) -> Non
 
 @pytest.mark.parametrize(
     ("old", "new"),
-    [("a\nb\n", "c\n"), ("a\r\nb", "a\r\nc\r\nb"), ("a\r\nb\n", "a\r\nb\n"), ("", "")],
+    [
+        ("a\nb\n", "c\n"),
+        ("a\r\nb", "a\r\nc\r\nb"),
+        ("a\r\nb\n", "a\r\nb\n"),
+        ("", ""),
+        ("a", "a\nb"),
+    ],
 )
 def test_the_same_newline_style_is_let_through(old: str, new: str) -> None:
     check_style(old, new)
@@ -199,7 +340,7 @@ class Faulty(Codemod):
     name = "faulty"
     summary = "for tests"
     needed_from = "0.1"
-    mentions = ("old",)
+    mentions = ("old", "f", "wide", "half")
     examples = (Example("old\n", None),)
 
     def __init__(self, fault: str) -> None:

@@ -8,6 +8,8 @@ from types import ModuleType
 
 import pytest
 from fixture_runner import Case, cases
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from jaxmigrate.analysis.jaxnames import RETIRED
 from jaxmigrate.model import Action
@@ -162,3 +164,52 @@ def test_every_retired_name_is_imported_from_tree_util(name: str, target: str) -
     words = new if new == old else f"{new} as {old}"
     result = migrate_source(f"from jax import {old}\n", target_jax=target, select=["tree-aliases"])
     assert result.after.decode() == f"from jax.tree_util import {words}\n"
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+def test_an_import_becomes_two_in_the_files_newlines(newline: str) -> None:
+    source = f"x{newline}from jax import jit, tree_map"
+    result = migrate_source(source, select=["tree-aliases"])
+    expected = f"from jax import jit{newline}from jax.tree_util import tree_map"
+    assert result.failure is None
+    assert result.after.decode() == f"x{newline}{expected}"
+
+
+def test_an_only_line_without_a_newline_becomes_two() -> None:
+    result = migrate_source("from jax import jit, tree_map", select=["tree-aliases"])
+    assert result.failure is None
+    assert result.after == b"from jax import jit\nfrom jax.tree_util import tree_map"
+
+
+LINES = (
+    "from jax import jit, tree_map",
+    "from jax import tree_map",
+    "from jax import tree_multimap as tree_map",
+    "from jax import tree_leaves as tree_map, tree_map as tree_leaves",
+    "from jax import (\n    jit as tree_map,  # a\n    tree_map,  # b\n)",
+    "from jax.tree_util import tree_leaves",
+    "from jax.tree_util import tree_leaves as tree_map",
+    "from jax.tree_util import (\n    # c\n    tree_flatten,\n)",
+    "from jax.tree_util import tree_multimap, tree_map",
+    "from jax.tree_util import *",
+    "from jax import vmap as tree_leaves",
+    "import jax.numpy as tree_map",
+    "# d",
+    "",
+)
+
+
+@given(st.lists(st.sampled_from(LINES), max_size=6), st.booleans())
+@settings(max_examples=300, deadline=None)
+def test_any_run_of_imports_binds_what_it_bound(lines: list[str], at_the_end: bool) -> None:
+    source = "\n".join([*lines, "x = 1"] if at_the_end else lines)
+    result = migrate_source(source, select=["tree-aliases"])
+    assert result.failure is None
+    with pytest.MonkeyPatch.context() as patch:
+        before = bound(source.encode(), modern=False, monkeypatch=patch)
+    with pytest.MonkeyPatch.context() as patch:
+        after = bound(result.after, modern=True, monkeypatch=patch)
+    after = {name: value for name, value in after.items() if name in before}
+    assert after == {name: value for name, value in before.items() if name != "tree_multimap"} | {
+        name: value for name, value in before.items() if name in after
+    }

@@ -13,8 +13,8 @@ from packaging.version import Version
 from jaxmigrate.analysis.calls import TreeCall, tree_calls
 from jaxmigrate.analysis.fallbacks import Fallback, fallbacks
 from jaxmigrate.analysis.guards import Plan, plan_guard
-from jaxmigrate.analysis.helper import helper_name, place_for_helper, spelled_at_top
 from jaxmigrate.analysis.handrolled import HandRolled, hand_rolled
+from jaxmigrate.analysis.helper import helper_name, place_for_helper, spelled_at_top
 from jaxmigrate.analysis.on_none import Place
 from jaxmigrate.analysis.project import External, Module, Project
 from jaxmigrate.analysis.scopes import Scope
@@ -24,6 +24,13 @@ from jaxmigrate.lines import LineIndex
 from jaxmigrate.model import Evidence, Span
 
 _POSITIONED: Final = (ast.expr, ast.stmt, ast.alias)
+
+
+def _binds(statement: ast.Import | ast.ImportFrom, names: Collection[str]) -> bool:
+    """Whether an import binds one of the names, or may."""
+    if isinstance(statement, ast.Import):
+        return any((a.asname or a.name.partition(".")[0]) in names for a in statement.names)
+    return any(a.name == "*" or (a.asname or a.name) in names for a in statement.names)
 
 
 def _own_position(call: ast.Call) -> tuple[int, int]:
@@ -147,20 +154,30 @@ class Facts:
             if statement.level == 0 and statement.module == module:
                 yield statement
 
-    def imports_beside(self, statement: ast.ImportFrom) -> Iterator[ast.ImportFrom]:
-        """The absolute `from` imports in the same run of import statements as `statement`."""
+    def imports_beside(
+        self, statement: ast.ImportFrom, names: Collection[str]
+    ) -> Iterator[ast.ImportFrom]:
+        """The absolute `from` imports that the binding of `names` could move to from `statement`.
+
+        They are in the same run of import statements, nearest first, those above it before those below,
+        with nothing in between that binds one of the names.
+        """
         block = self._block(statement)
         here = block.index(statement)
-        for step in (-1, 1):
-            place = here + step
-            while 0 <= place < len(block) and isinstance(block[place], ast.Import | ast.ImportFrom):
-                neighbour = block[place]
+        for run in (reversed(block[:here]), block[here + 1 :]):
+            for neighbour in run:
+                if not isinstance(neighbour, ast.Import | ast.ImportFrom):
+                    break
                 if isinstance(neighbour, ast.ImportFrom) and neighbour.level == 0:
                     yield neighbour
-                place += step
+                if _binds(neighbour, names):
+                    break
 
     def stands_alone(self, statement: ast.stmt) -> bool:
-        """Whether a statement can go with its lines: nothing else is on them, its block has others."""
+        """Whether a statement can go with its lines: its block has others, and nothing is about it alone.
+
+        No other statement may be on its lines, and no comment on them or right above them.
+        """
         span = self.span(statement)
         first, _ = self.lines.position(span.start)
         last, _ = self.lines.position(span.end)
@@ -168,8 +185,9 @@ class Facts:
             return False
         before = self.text[self.lines.line_start(first) : span.start]
         behind = self.lines.line_text(last)[span.end - self.lines.line_start(last) :]
+        above = self.lines.line_text(first - 1).lstrip() if first > 1 else ""
         bare = not before.strip() and not behind.strip() and "#" not in self.source(statement)
-        return bare and len(self._block(statement)) > 1
+        return bare and not above.startswith("#") and len(self._block(statement)) > 1
 
     def _block(self, statement: ast.stmt) -> list[ast.stmt]:
         parent = self.module.scopes.parents[statement]

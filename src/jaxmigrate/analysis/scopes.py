@@ -10,7 +10,7 @@ import ast
 import enum
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 Comprehension: TypeAlias = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
@@ -145,9 +145,9 @@ class ScopeTree:
         # Most of the time of reading a module goes by here, so nothing is called that need not be.
         parents, specials, children = self.parents, _SPECIAL, self._children
         for name in node._fields:
-            value = getattr(node, name, None)
+            value: Any = getattr(node, name, None)
             for item in value if value.__class__ is list else (value,):
-                kind = item.__class__
+                kind: Any = item.__class__
                 if kind in _NO_NODES:
                     continue
                 parents[item] = node

@@ -62,7 +62,7 @@ def _isolated(style: Style) -> list[str]:
 @lru_cache(maxsize=1)
 def _ruff() -> str:
     try:
-        from ruff.__main__ import find_ruff_bin
+        from ruff.__main__ import find_ruff_bin  # type: ignore[import-untyped]
     except ImportError:
         return "ruff"
     try:

@@ -52,6 +52,10 @@ def layout(
     for place in _by_statement(old_tree, edits, old_lines):
         if not _is_long(place.new, new_lines, style.width) or _in_fstring(place, old_lines):
             continue
+        if any(
+            edit.span.start < place.new.end and place.new.start < edit.span.end for edit in found
+        ):
+            continue
         edit = _formatted(old_text, new_text, place, old_lines, new_lines, style)
         edit = edit or _fitted(new_text, place, old_lines, new_lines, style)
         if edit is not None:
@@ -95,7 +99,8 @@ def _offset(found: tuple[int, ast.stmt]) -> int:
 
 
 def _first_line(statement: ast.stmt) -> int:
-    return min([statement, *getattr(statement, "decorator_list", ())], key=_line).lineno
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
 
 
 def _line(node: ast.stmt | ast.expr) -> int:
@@ -139,15 +144,29 @@ def _formatted(
     """
     if not style.is_ruffs and "\n" not in old_text[place.old.start : place.old.end]:
         return None
-    if not _is_plain(place.statement, old_text, old_lines) and (
+    if not _is_plain(place.statement, old_text, old_lines, style) and (
         formatted(old_text, _lines(place.old, old_lines), style) != old_text
     ):
         return None
     after = formatted(new_text, _lines(place.new, new_lines), style)
-    return _difference(new_text, after) if after is not None else None
+    edit = _difference(new_text, after) if after is not None else None
+    return edit if edit is not None and _is_inside(edit, place, old_lines, new_lines) else None
 
 
-def _is_plain(statement: ast.stmt | None, text: str, lines: LineIndex) -> bool:
+def _is_inside(edit: Edit, place: _Place, old_lines: LineIndex, new_lines: LineIndex) -> bool:
+    """Whether an edit keeps to the lines of the statement that was rewritten."""
+    if place.statement is None:
+        return False
+    above = old_lines.position(place.old.start)[0] - _first_line(place.statement)
+    below = (place.statement.end_lineno or 0) - old_lines.position(place.old.end)[0]
+    first = new_lines.position(place.new.start)[0] - above
+    last = new_lines.position(place.new.end)[0] + below
+    start, _ = new_lines.position(edit.span.start)
+    end, _ = new_lines.position(edit.span.end)
+    return first <= start and end <= last + 1
+
+
+def _is_plain(statement: ast.stmt | None, text: str, lines: LineIndex, style: Style) -> bool:
     """Whether a statement is one line with plain spacing, which no formatter has anything to say to.
 
     That is so if printing its syntax tree gives the line again, quotes aside.
@@ -156,6 +175,8 @@ def _is_plain(statement: ast.stmt | None, text: str, lines: LineIndex) -> bool:
         return False
     assert statement.end_col_offset is not None
     start = lines.offset(statement.lineno, statement.col_offset)
+    if text[lines.line_start(statement.lineno) : start].replace(style.indent, ""):
+        return False
     source = text[start : lines.offset(statement.lineno, statement.end_col_offset)]
     return ast.unparse(statement).replace("'", '"') == source.replace("'", '"')
 

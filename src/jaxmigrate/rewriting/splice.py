@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from jaxmigrate.codemod import Codemod, NodeKind, Site
 from jaxmigrate.lines import LineIndex
@@ -32,7 +32,12 @@ class Overlap(Exception):
 
 
 def rewrite(
-    codemod: Codemod, text: str, sites: Iterable[Site], newline: str, lines: LineIndex
+    codemod: Codemod,
+    text: str,
+    sites: Iterable[Site],
+    newline: str,
+    lines: LineIndex,
+    indent: str = "    ",
 ) -> tuple[list[Edit], dict[Span, str]]:
     """The edits that `codemod` makes at `sites`, outermost spans only, and each site's new source.
 
@@ -49,6 +54,8 @@ def rewrite(
         assert site is not None
         source = splice(text, site.span, closed.inner)
         edit = _edit(codemod, site, source, text, newline, lines)
+        if site.kind is NodeKind.INSERTION:
+            edit = Edit(edit.span, edit.text.replace("    ", indent), edit.statements)
         stack[-1].add(edit, codemod)
         done[site.span] = edit.text
 
@@ -128,7 +135,8 @@ def _edit(
         node: cst.CSTNode = nodes.parse_small_statement(bare or source, newline)
         new = codemod.rewrite(site, node)
         assert isinstance(new, Sequence)
-        return _statements(site.span, new, text, newline, lines, dedented=bare is not None)
+        small = cast("Sequence[cst.BaseSmallStatement]", new)
+        return _statements(site.span, small, text, newline, lines, dedented=bare is not None)
     new = codemod.rewrite(site, nodes.parse_expression(source, newline))
     assert not isinstance(new, Sequence)
     return Edit(site.span, nodes.code(new, newline))
@@ -168,9 +176,18 @@ def _whole_statements(
     new = codemod.rewrite(site, node)
     assert isinstance(new, Sequence)
     written = "".join(nodes.code(statement, newline) for statement in new)
-    if site.kind is NodeKind.COMPOUND:
-        written = written.removesuffix(newline)
-    return Edit(site.span, _indent(written, indent, newline), len(new))
+    if site.kind is NodeKind.INSERTION:
+        return Edit(site.span, _set_apart(written, site.span.end, newline, lines), len(new))
+    return Edit(site.span, _indent(written.removesuffix(newline), indent, newline), len(new))
+
+
+def _set_apart(written: str, offset: int, newline: str, lines: LineIndex) -> str:
+    """Statements at the top of a module with two blank lines before and behind them."""
+    line, _ = lines.position(offset)
+    blank = 0
+    while line + blank <= lines.line_count and not lines.line_text(line + blank).strip():
+        blank += 1
+    return 2 * newline + written + max(0, 2 - blank) * newline
 
 
 def _before(span: Span, text: str, lines: LineIndex) -> str:

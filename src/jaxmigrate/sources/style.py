@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -211,7 +212,7 @@ def _indent_of(text: str) -> str:
 def _steps(text: str) -> Iterator[int]:
     """How far each line behind a colon is indented beyond it."""
     lines = text.split("\n")
-    for line, following in zip(lines, lines[1:], strict=False):
+    for line, following in pairwise(lines):
         step = _depth(following) - _depth(line)
         if line.rstrip().endswith(":") and following.strip() and 0 < step <= 8:
             yield step

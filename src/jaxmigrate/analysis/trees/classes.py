@@ -100,7 +100,7 @@ class Classes:
     def method(self, definition: Definition, name: str) -> tuple[Definition, Definition] | None:
         """The method `name` of a class or its bases, with the class that defines it."""
         for owner in self.lineage(definition):
-            body = owner.module.scopes.scope_of[owner.node]  # type: ignore[index]
+            body = owner.module.scopes.scope_of[owner.node]
             for binding in body.bindings.get(name, ()):
                 if isinstance(binding.node, ast.FunctionDef | ast.AsyncFunctionDef):
                     return Definition(owner.module, binding.node, body), owner
@@ -147,7 +147,8 @@ class Classes:
             given = registered[node.name]
             children = frozenset(f.name for f in fields) if given is None else given
         by_class = "jax.tree_util.register_pytree_node_class" in decorators
-        flattened = self._flattened(node) if by_class or node.name in registered else None
+        by_hand = by_class or node.name in registered
+        flattened = self._flattened(node) if by_hand else None
         if flattened is not None:
             children = flattened
         return ClassFacts(
@@ -155,7 +156,7 @@ class Classes:
             children=children,
             has_init=any(getattr(s, "name", None) == "__init__" for s in node.body),
             bases=tuple(bases),
-            every_attribute=children is not None and not fields and flattened is None,
+            every_attribute=is_pytree and not by_hand and not fields,
         )
 
     def _bases(
@@ -220,7 +221,7 @@ class Classes:
                     continue
                 name = self._project.name_of(call.func, scope, module)
                 if name in _REGISTERING and isinstance(call.args[0], ast.Name):
-                    found[call.args[0].id] = _data_fields(call)
+                    found[call.args[0].id] = _data_fields(call) or _children_of(call)
             self._registered[module] = found
         return self._registered[module]
 
@@ -254,9 +255,10 @@ def _stores(method: ast.AST, owner: str) -> Mapping[str, Sequence[ast.expr]]:
         else:
             continue
         for target in targets:
-            inside = isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name)
-            if inside and target.value.id == owner and node.value is not None:  # type: ignore[union-attr]
-                found.setdefault(target.attr, []).append(node.value)  # type: ignore[union-attr]
+            if not isinstance(target, ast.Attribute) or node.value is None:
+                continue
+            if isinstance(target.value, ast.Name) and target.value.id == owner:
+                found.setdefault(target.attr, []).append(node.value)
     return found
 
 
@@ -270,6 +272,16 @@ def _data_fields(call: ast.Call) -> frozenset[str] | None:
     if isinstance(data, ast.List | ast.Tuple):
         return frozenset(str(e.value) for e in data.elts if isinstance(e, ast.Constant))
     return None
+
+
+def _children_of(call: ast.Call) -> frozenset[str] | None:
+    """The attributes that the function a class is registered with gives as children, if it is a lambda."""
+    function = call.args[1] if len(call.args) > 1 else None
+    if not isinstance(function, ast.Lambda) or not isinstance(function.body, ast.Tuple):
+        return None
+    return frozenset(
+        n.attr for n in ast.walk(function.body.elts[0]) if isinstance(n, ast.Attribute)
+    )
 
 
 def _attributes_of(children: ast.expr, method: ast.AST) -> frozenset[str] | None:

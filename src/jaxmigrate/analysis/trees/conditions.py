@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from jaxmigrate.analysis.trees.paths import refine
 from jaxmigrate.analysis.trees.references import Frame
-from jaxmigrate.analysis.trees.values import Is, Value, none, not_none
+from jaxmigrate.analysis.trees.values import Is, Value, none, not_none, replace
 
 if TYPE_CHECKING:
     from jaxmigrate.analysis.trees.interpreter import Interpreter
@@ -90,6 +90,9 @@ def _same(left: Value, right: Value) -> bool | None:
 def _assume_compare(test: ast.Compare, outcome: bool, frame: Frame) -> None:
     operator = test.ops[0]
     sides = (test.left, test.comparators[0])
+    if isinstance(operator, ast.Eq) and outcome and all(map(_is_structure_of, sides)):
+        _same_structure(sides, frame)
+        return
     if not isinstance(operator, ast.Is | ast.IsNot | ast.Eq | ast.NotEq):
         return
     named = [side for side in sides if not _is_none(side)]
@@ -100,6 +103,22 @@ def _assume_compare(test: ast.Compare, outcome: bool, frame: Frame) -> None:
         refine(path, lambda value: _surely_none(value), frame)
     else:
         refine(path, not_none, frame)
+
+
+def _is_structure_of(expr: ast.expr) -> bool:
+    """Whether an expression is `tree_structure(tree)`."""
+    if not isinstance(expr, ast.Call) or not expr.args:
+        return False
+    last = getattr(expr.func, "attr", getattr(expr.func, "id", ""))
+    return last in ("tree_structure", "structure")
+
+
+def _same_structure(sides: tuple[ast.expr, ast.expr], frame: Frame) -> None:
+    """Two trees of one structure hold None at the same places."""
+    shape = ("structure", ast.dump(sides[0]), ast.dump(sides[1]), id(frame))
+    for side in sides:
+        assert isinstance(side, ast.Call)
+        refine(side.args[0], lambda value: replace(value, shape=shape), frame)
 
 
 def _surely_none(value: Value) -> Value:

@@ -123,7 +123,7 @@ def _class_attribute(
 ) -> Value | None:
     method = interpreter.classes.method(reference.definition, name)
     if method is not None:
-        definition, owner = method
+        definition, _ = method
         closure = Closure(definition.node, definition.module, definition.scope, None)  # type: ignore[arg-type]
         if invocation.has_decorator(closure, "classmethod"):
             return referring(Method(closure, referring(reference)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from jaxmigrate.analysis.trees import libraries, mapping, objects, statements
@@ -36,6 +37,9 @@ from jaxmigrate.analysis.trees.values import (
     none,
     referring,
     told,
+)
+from jaxmigrate.analysis.trees.values import (
+    Key as ChildKey,
 )
 from jaxmigrate.model import Evidence
 
@@ -238,10 +242,21 @@ def _outcome(closure: Closure, frame: Frame, interpreter: Interpreter) -> Value:
                 Evidence(closure.module.path, last.lineno, f"{node.name} may end without a return")
             )
         )
+    if not returns and _is_abstract(node):
+        return interpreter.fresh(node, closure.module)
     if not returns:
         return none(Evidence(closure.module.path, node.lineno, f"{node.name} returns nothing"))
     result = joined(returns)
     return with_annotation(result, node.returns, frame, interpreter)
+
+
+def _is_abstract(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether a body says nothing: a docstring, `pass`, `...`, or an error to be overridden."""
+    return all(
+        isinstance(statement, ast.Pass | ast.Raise)
+        or (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant))
+        for statement in node.body
+    )
 
 
 def with_annotation(
@@ -299,8 +314,10 @@ def _bind(
         )
     if signature.kwarg is not None:
         names = {p.arg for p in (*positional, *signature.kwonlyargs)}
-        rest = {k: passed(v) for k, v in arguments.keywords.items() if k not in names}
-        frame.variables[signature.kwarg.arg] = container({**rest})
+        rest: dict[ChildKey, Value] = {
+            key: passed(value) for key, value in arguments.keywords.items() if key not in names
+        }
+        frame.variables[signature.kwarg.arg] = container(rest)
 
 
 def _default(closure: Closure, parameter: ast.arg, interpreter: Interpreter) -> Value:
@@ -337,7 +354,13 @@ def _write_back(
         if name in frame.changed and path_of(argument, caller) is not None:
             changed = frame.variables.get(name)
             if changed is not None:
-                update(argument, lambda _, changed=changed: changed, caller)
+                update(argument, partial(_become, changed), caller)
+
+
+def _become(changed: Value, before: Value) -> Value:
+    """What stands in a caller's variable once a function has changed it."""
+    del before
+    return changed
 
 
 def run_as_entry(closure: Closure, interpreter: Interpreter, owner: Value | None = None) -> None:

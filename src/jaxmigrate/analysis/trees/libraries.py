@@ -64,8 +64,10 @@ _LEAF_MODULES: Final = (
 )
 _LEAF_BUILTINS: Final = frozenset(
     f"builtins.{name}"
-    for name in ("len", "int", "float", "str", "bool", "abs", "round", "range", "isinstance")
-    + ("hasattr", "callable", "id", "hash", "repr", "print", "open", "type", "any", "all", "sum")
+    for name in (
+        *("len", "int", "float", "str", "bool", "abs", "round", "range", "isinstance", "hasattr"),
+        *("callable", "id", "hash", "repr", "print", "open", "type", "any", "all", "sum"),
+    )
 )
 _KEEP_FIRST: Final = frozenset(
     {
@@ -417,8 +419,10 @@ def _zip(arguments: Arguments, node: ast.AST, frame: Frame, interpreter: Interpr
             for row in range(min(known))
         ]
         return container(dict(enumerate(rows)))
-    columns = {n: element(value) or UNKNOWN for n, value in enumerate(arguments.args)}
-    return container({}, container({**columns}))
+    columns: dict[Key, Value] = {
+        n: element(value) or UNKNOWN for n, value in enumerate(arguments.args)
+    }
+    return container({}, container(columns))
 
 
 def _enumerate(

@@ -191,7 +191,7 @@ def _stored_in(
     if not assignments:
         return []
     scopes = owner.module.scopes
-    closure = Closure(method, owner.module, scopes.scope_of[owner.node], None)  # type: ignore[index]
+    closure = Closure(method, owner.module, scopes.scope_of[owner.node], None)
     frame = invocation.entry_frame(closure, interpreter)
     return [interpreter.evaluate(value, frame) for value in assignments]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from jaxmigrate.analysis.trees import invocation
@@ -13,6 +14,7 @@ from jaxmigrate.analysis.trees.references import Closure, Frame
 from jaxmigrate.analysis.trees.values import (
     UNKNOWN,
     Is,
+    Key,
     Value,
     child,
     element,
@@ -182,7 +184,7 @@ def _leave_loop(node: ast.stmt, frame: Frame, interpreter: Interpreter) -> bool:
 
 def _assert(node: ast.Assert, frame: Frame, interpreter: Interpreter) -> bool:
     assume(node.test, True, frame, interpreter)
-    return True
+    return not (isinstance(node.test, ast.Constant) and not node.test.value)
 
 
 def _if(node: ast.If, frame: Frame, interpreter: Interpreter) -> bool:
@@ -352,9 +354,12 @@ def _delete(node: ast.Delete, frame: Frame, interpreter: Interpreter) -> bool:
     for target in node.targets:
         path = path_of(target, frame)
         if isinstance(target, ast.Subscript) and path is not None and path[1][-1] is not None:
-            key = path[1][-1]
-            update(target.value, lambda value, key=key: without_child(value, key), frame)
+            update(target.value, partial(_without, path[1][-1]), frame)
     return True
+
+
+def _without(key: Key, value: Value) -> Value:
+    return without_child(value, key)
 
 
 def _function(

@@ -34,7 +34,8 @@ class Value:
     `parts` and `rest` do not tell. `parts` are the children that are known one by one, `rest` what
     all other children are like (None: there are no others, where `parts` is not None). `why` is the
     evidence for a None. `shape` stands for the places of its Nones, `includes` for places at which it
-    surely holds None too. `source` tells Nones apart by where they were put. `constant` is the value of a literal.
+    surely holds None too. `source` tells Nones apart by where they were put. `constant` is a literal's
+    value, `leaf` says that it is no container.
     """
 
     none: Is = Is.UNKNOWN
@@ -181,9 +182,8 @@ def joined(values: list[Value]) -> Value:
 
 def join(one: Value, other: Value, depth: int = MAX_DEPTH) -> Value:
     """What holds of both values."""
-    if one is other or (one.leaf and other.leaf and one.constant == other.constant):
-        if one.reference is other.reference:
-            return one
+    if one is other or _are_alike_leaves(one, other):
+        return one
     if one.none is Is.YES and other.none is Is.YES:
         return replace(one, source=one.source if one.source == other.source else None)
     if one.none is Is.YES or other.none is Is.YES:
@@ -209,6 +209,11 @@ def join(one: Value, other: Value, depth: int = MAX_DEPTH) -> Value:
         reference=one.reference if one.reference is other.reference else _both(one, other),
         leaf=one.leaf and other.leaf,
     )
+
+
+def _are_alike_leaves(one: Value, other: Value) -> bool:
+    both = one.leaf and other.leaf and one.reference is other.reference
+    return both and one.constant == other.constant
 
 
 @dataclass(frozen=True, slots=True)
