@@ -15,6 +15,7 @@ TREE_MAP_WORDS: Final = frozenset(name.rpartition(".")[2] for name in TREE_MAPS)
 """The last part of every spelling of a tree map: `map`, `tree_map`, `map_with_path` …"""
 
 _MAX_PARTIALS: Final = 3
+_MAX_ALIASES: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,28 +121,39 @@ def _imported_as(name: str, scope: Scope, word: str) -> bool:
     return any((b.target or "").rpartition(".")[2] == word for b in owner.bindings[name])
 
 
-def _may_be_tree_map(expr: ast.expr, scope: Scope, project: Project) -> bool:
+def _may_be_tree_map(
+    expr: ast.expr, scope: Scope, project: Project, hops: int = _MAX_ALIASES
+) -> bool:
     """A cheap look at the last name, so that not every call of a project is resolved."""
     if isinstance(expr, ast.Attribute):
         return expr.attr in TREE_MAP_WORDS or expr.attr in project.aliases
     if not isinstance(expr, ast.Name):
         return False
-    if expr.id in TREE_MAP_WORDS or expr.id in project.aliases:
+    name = expr.id
+    if name in TREE_MAP_WORDS or name in project.aliases:
         return True
-    owner = scope.owner(expr.id)
+    owner = scope.owner(name)
     if owner is None:
         return False
-    return any(
-        (b.target or "").rpartition(".")[2] in TREE_MAP_WORDS or _is_alias_value(b.value)
-        for b in owner.bindings[expr.id]
-    )
+    for binding in owner.bindings[name]:
+        if binding.target is not None:
+            last = binding.target.rpartition(".")[2]
+            if last in TREE_MAP_WORDS or last in project.aliases:
+                return True
+        elif binding.value is not None and hops:
+            value = _aliased(binding.value, owner)
+            if value is not None and _may_be_tree_map(value, owner, project, hops - 1):
+                return True
+    return False
 
 
-def _is_alias_value(value: ast.expr | None) -> bool:
-    if isinstance(value, ast.Call) and value.args:
-        value = value.args[0]
-    last = value.attr if isinstance(value, ast.Attribute) else getattr(value, "id", None)
-    return last in TREE_MAP_WORDS
+def _aliased(value: ast.expr, scope: Scope) -> ast.expr | None:
+    """What a value is another name for: itself, or what it is a partial of."""
+    if not isinstance(value, ast.Call):
+        return value
+    function = value.func
+    last = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    return value.args[0] if value.args and _imported_as(last, scope, "partial") else None
 
 
 def _as_tree_map(

@@ -10,7 +10,7 @@ import ast
 import builtins
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, cast
 
 from jaxmigrate.analysis.jaxnames import star_import_provides
 from jaxmigrate.analysis.scopes import Binding, Kind, Scope, ScopeTree
@@ -20,6 +20,9 @@ MAX_HOPS: Final = 12
 
 EXTERNAL_ONLY: Final = frozenset({"jax", "jaxlib", "numpy", "functools", "typing"})
 """Top-level modules that are never taken for a project's own file of the same name."""
+
+
+_ALL: Final = "__all__"
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,17 +184,26 @@ class Project:
         return ()
 
     def _unbound(self, name: str, module: Module, hops: int) -> tuple[Entity, ...]:
-        for source in module.scopes.module.star_imports:
+        found = self._starred(name, module, hops)
+        if found:
+            return found
+        return (External(f"builtins.{name}"),) if hasattr(builtins, name) else ()
+
+    def _starred(self, name: str, module: Module, hops: int) -> tuple[Entity, ...]:
+        """What the last `import *` of a module that provides `name` brings."""
+        for source in reversed(module.scopes.module.star_imports):
             found = self._star(source, name, module, hops)
             if found:
                 return found
-        return (External(f"builtins.{name}"),) if hasattr(builtins, name) else ()
+        return ()
 
     def _star(self, source: str, name: str, module: Module, hops: int) -> tuple[Entity, ...]:
         path = self._find(source, module)
         if path is not None:
             star = self.module(path)
-            return () if star is None else self._member(Submodule(star), name, hops - 1)
+            if star is None or not exports(star, name):
+                return ()
+            return self._member(Submodule(star), name, hops - 1)
         return (External(f"{source}.{name}"),) if star_import_provides(source, name) else ()
 
     def _dotted(self, target: str, importer: Module, hops: int) -> tuple[Entity, ...]:
@@ -202,11 +214,42 @@ class Project:
         for end in range(len(parts), 0, -1):
             path = self._find("." * dots + ".".join(parts[:end]), importer)
             if path is not None:
+                if end == len(parts):
+                    return self._imported_module(path, parts[-1], importer, hops)
                 return self._within(path, parts[end:], hops)
         if dots:
             package = self._find("." * dots, importer)
             return () if package is None else self._within(package, parts, hops)
         return (External(target),)
+
+    def _imported_module(
+        self, path: str, name: str, importer: Module, hops: int
+    ) -> tuple[Entity, ...]:
+        """What `from package import name` means where the file at `path` is called so.
+
+        That is the package's own `name`, and the file only if there is none, as there is not while the
+        package itself is being imported.
+        """
+        package = self._package_of(path)
+        if package is not None and package is not importer:
+            bound = package.scopes.module.bindings.get(name, ())
+            if not bound:
+                found = self._starred(name, package, hops - 1)
+            elif any(_is_deletion(binding) for binding in bound):
+                found = ()
+            else:
+                found = self._lookup(name, package.scopes.module, package, hops - 1)
+                if not found and any(binding.kind is not Kind.IMPORT for binding in bound):
+                    return ()
+            if found:
+                return found
+        return self._within(path, (), hops)
+
+    def _package_of(self, path: str) -> Module | None:
+        """The `__init__.py` of the package that a file is in, its own folder's for one that is none."""
+        folder = path.split("/")[:-1]
+        init = self._file_in(folder[:-1] if path.endswith("__init__.py") else folder)
+        return self.module(init) if init != path and init in self.paths else None
 
     def _within(self, path: str, parts: Sequence[str], hops: int) -> tuple[Entity, ...]:
         module = self.module(path)
@@ -229,14 +272,18 @@ class Project:
         return ()
 
     def _module_member(self, module: Module, name: str, hops: int) -> tuple[Entity, ...]:
-        if name in module.scopes.module.bindings:
-            return self._lookup(name, module.scopes.module, module, hops)
-        if module.path.endswith("__init__.py"):
-            path = self._file([*_module_parts(module.path), name])
-            if path is not None:
-                child = self.module(path)
-                return () if child is None else (Submodule(child),)
-        return tuple(e for e in self._unbound(name, module, hops) if not _is_builtin(e))
+        bound = module.scopes.module.bindings.get(name)
+        if bound is None:
+            found = self._starred(name, module, hops)
+        else:
+            found = self._lookup(name, module.scopes.module, module, hops)
+        if found or not module.path.endswith("__init__.py"):
+            return found
+        if bound is not None and not any(_is_deletion(binding) for binding in bound):
+            return ()
+        path = self._file([*_module_parts(module.path), name])
+        child = None if path is None else self.module(path)
+        return () if child is None else (Submodule(child),)
 
     def _find(self, dotted: str, importer: Module) -> str | None:
         """The path of the project's module that `dotted` names when `importer` imports it."""
@@ -276,6 +323,53 @@ class Project:
         return "/".join([*folder, "__init__.py"])
 
 
+def exports(module: Module, name: str) -> bool:
+    """Whether `from module import *` brings `name`, if the module has it."""
+    if "__all__" not in module.scopes.module.bindings:
+        return not name.startswith("_")
+    if _ALL not in module.memo:
+        module.memo[_ALL] = _listed(module)
+    listed = cast("frozenset[str] | None", module.memo[_ALL])
+    return not name.startswith("_") if listed is None else name in listed
+
+
+def _listed(module: Module) -> frozenset[str] | None:
+    """What `__all__` lists, None if that cannot be told."""
+    parts: list[ast.expr | None] = []
+    for binding in module.scopes.module.bindings["__all__"]:
+        parent = module.scopes.parents[binding.node]
+        added = parent.value if isinstance(parent, ast.AugAssign) else None
+        parts.append(binding.value or added)
+    for call, _ in module.scopes.calls:
+        function = call.func
+        if isinstance(function, ast.Attribute) and _is_all(function.value):
+            known = function.attr in ("extend", "append") and len(call.args) == 1
+            one = function.attr == "append"
+            argument = call.args[0] if known else None
+            parts.append(ast.List([argument]) if one and argument is not None else argument)
+    names = [_strings(part) for part in parts]
+    if any(found is None for found in names):
+        return None
+    return frozenset(name for found in names for name in found or ())
+
+
+def _strings(expr: ast.expr | None) -> list[str] | None:
+    """The strings of a list, or of several added up; None if they cannot be told."""
+    if isinstance(expr, ast.BinOp) and isinstance(expr.op, ast.Add):
+        left, right = _strings(expr.left), _strings(expr.right)
+        return None if left is None or right is None else left + right
+    if _is_all(expr):
+        return []
+    if not isinstance(expr, ast.List | ast.Tuple | ast.Set):
+        return None
+    words = [e.value for e in expr.elts if isinstance(e, ast.Constant) and isinstance(e.value, str)]
+    return words if len(words) == len(expr.elts) else None
+
+
+def _is_all(expr: ast.expr | None) -> bool:
+    return isinstance(expr, ast.Name) and expr.id == "__all__"
+
+
 def _module_parts(path: str) -> list[str]:
     parts = path.removesuffix(".py").split("/")
     return parts[:-1] if parts[-1] == "__init__" else parts
@@ -297,9 +391,9 @@ def _all_known(found: list[tuple[Entity, ...]]) -> tuple[Entity, ...]:
     return tuple(dict.fromkeys(entity for entities in found for entity in entities))
 
 
+def _is_deletion(binding: Binding) -> bool:
+    return isinstance(binding.node, ast.Name) and isinstance(binding.node.ctx, ast.Del)
+
+
 def _is_none(value: ast.expr | None) -> bool:
     return isinstance(value, ast.Constant) and value.value is None
-
-
-def _is_builtin(entity: Entity) -> bool:
-    return isinstance(entity, External) and entity.name.startswith("builtins.")

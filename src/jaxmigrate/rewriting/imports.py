@@ -73,18 +73,13 @@ def with_imported_names(node: cst.ImportFrom, added: Sequence[tuple[str, str]]) 
     Each goes to its place if the names are sorted, else to the end.
     """
     names = _Names.of(node)
-    entries = list(names.entries)
-    if not entries:
+    if not names.entries:
         return node
     for name, bound in added:
         new = _Entry(_alias(name, bound))
-        if new.words not in {entry.words for entry in entries}:
-            entries.insert(_place(entries, new), new)
-    longer = names.with_entries(entries)
-    result = longer.onto(node)
-    if names.line_break is not None and _longest_line(result) > _SHORT_LINE:
-        return dataclasses.replace(longer, separator=names.line_break).onto(node)
-    return result
+        if new.words not in {entry.words for entry in names.entries}:
+            names = names.with_entry(new, node)
+    return names.onto(node)
 
 
 def from_import(module: str, words: Sequence[str]) -> cst.ImportFrom:
@@ -190,6 +185,16 @@ class _Names:
     def with_entries(self, entries: Iterable[_Entry]) -> _Names:
         """The same layout with other names."""
         return dataclasses.replace(self, entries=tuple(entries))
+
+    def with_entry(self, new: _Entry, node: cst.ImportFrom) -> _Names:
+        """The names with a new one of `node`, on a line of its own if there would be no room."""
+        longest = max(_SHORT_LINE, _longest_line(self.onto(node)))
+        place = _place(self.entries, new)
+        before, behind = self.entries[:place], self.entries[place:]
+        longer = self.with_entries([*before, new, *behind])
+        if self.line_break is None or _longest_line(longer.onto(node)) <= longest:
+            return longer
+        return self.with_entries([*before, dataclasses.replace(new, gap=self.line_break), *behind])
 
     def without_loose_comments(self) -> _Names:
         """The same names without the comments that belong to none of them."""

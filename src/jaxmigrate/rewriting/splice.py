@@ -177,12 +177,14 @@ def _whole_statements(
     assert isinstance(new, Sequence)
     written = "".join(nodes.code(statement, newline) for statement in new)
     if site.kind is NodeKind.INSERTION:
-        return Edit(site.span, _set_apart(written, site.span.end, newline, lines), len(new))
+        if any(isinstance(statement, cst.BaseCompoundStatement) for statement in new):
+            written = _set_apart(written, site.span.end, newline, lines)
+        return Edit(site.span, written, len(new))
     return Edit(site.span, _indent(written.removesuffix(newline), indent, newline), len(new))
 
 
 def _set_apart(written: str, offset: int, newline: str, lines: LineIndex) -> str:
-    """Statements at the top of a module with two blank lines before and behind them."""
+    """Definitions at the top of a module with two blank lines before and behind them."""
     line, _ = lines.position(offset)
     blank = 0
     while line + blank <= lines.line_count and not lines.line_text(line + blank).strip():

@@ -216,6 +216,8 @@ class Interpreter:
     def enter(self, node: FunctionNode) -> bool:
         """Begin an activation; False if it would go too deep, or round in a circle."""
         deepest = MAX_CALLS if node in self.mapping else MAX_ASIDE
+        if isinstance(node, ast.Lambda):
+            deepest = 2 * MAX_CALLS
         if len(self._active) >= deepest or self._active.count(node) > 1 or self._steps < 0:
             return False
         self._active.append(node)
