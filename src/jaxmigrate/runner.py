@@ -35,7 +35,8 @@ class Request:
     """What a run is asked for.
 
     `paths` are relative to `root` or absolute, `select`, `ignore` name codemods, `exclude` are
-    patterns as in .gitignore, `jobs` counts processes (0: one a core).
+    patterns as in .gitignore, `jobs` counts processes (0: one a core), `with_helper` asks for one
+    helper function in the place of several guards.
     """
 
     paths: tuple[Path, ...]
@@ -46,6 +47,15 @@ class Request:
     ignore: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     jobs: int = 0
+    with_helper: bool = False
+
+    def settings(self) -> Settings:
+        """What the pipeline is to work with, as far as it is known before the files are read.
+
+        Raises UsageError for a name that no codemod has.
+        """
+        codemods = choose(self.select, self.ignore)
+        return Settings(codemods, self.confidence, self.target, with_helper=self.with_helper)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +64,7 @@ class _Shared:
 
     files: tuple[FoundFile, ...]
     aliases: frozenset[str]
-    select: tuple[str, ...]
-    ignore: tuple[str, ...]
-    confidence: Confidence
-    target: str
+    request: Request
     evidence: Table
 
 
@@ -79,8 +86,7 @@ def run(
     `progress` is told how many candidate files are done, and of how many. Raises UsageError for names
     and patterns that do not exist or are malformed.
     """
-    codemods = choose(request.select, request.ignore)
-    settings = Settings(codemods, request.confidence, request.target)
+    settings = request.settings()
     found = discover(request.paths, request.exclude, request.root)
     with _no_warnings():
         collected = _collect(found.files, settings)
@@ -96,7 +102,7 @@ def run(
 
 def run_on_text(data: bytes, name: str, request: Request) -> RunResult:
     """What a run makes of one file called `name` that holds `data`; the disk is not looked at."""
-    settings = Settings(choose(request.select, request.ignore), request.confidence, request.target)
+    settings = request.settings()
     try:
         source = decode(data, name, Path(name))
     except SourceError as error:
@@ -192,10 +198,7 @@ def _migrated(
     shared = _Shared(
         tuple(files),
         frozenset(collected.aliases),
-        request.select,
-        request.ignore,
-        request.confidence,
-        str(request.target),
+        request,
         settings.evidence,
     )
     for source, result in over_processes(_worker, shared, collected.candidates, jobs):
@@ -210,12 +213,7 @@ def _worker(shared: _Shared) -> Callable[[SourceFile], FileResult]:
     """In a worker process: what migrates one file, reading the project's other files as needed."""
     warnings.simplefilter("ignore")
     found = {file.path: file for file in shared.files}
-    settings = Settings(
-        choose(shared.select, shared.ignore),
-        shared.confidence,
-        Version(shared.target),
-        shared.evidence,
-    )
+    settings = dataclasses.replace(shared.request.settings(), evidence=shared.evidence)
 
     def load(path: str) -> str | None:
         try:

@@ -38,6 +38,13 @@ Exit codes, the highest that applies:
     help="Lowest JAX the result must run on. Default: what the project's metadata admits, "
     "else the newest known.",
 )
+@click.option(
+    "--style",
+    type=click.Choice(["inline", "helper"]),
+    default="inline",
+    show_default=True,
+    help="Guards in the calls, or one private helper function in each module.",
+)
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Leave these files out.")
 @click.option(
     "-j", "--jobs", type=click.IntRange(min=1), help="Processes to use. Default: one a core."

@@ -41,6 +41,7 @@ class Options:
     ignore: tuple[str, ...]
     confidence: Confidence
     target_jax: str | None
+    with_helper: bool
     exclude: tuple[str, ...]
     jobs: int
     allow_dirty: bool
@@ -64,6 +65,7 @@ class Options:
             ignore=_names(given["ignore"]),
             confidence=Confidence[given["confidence"].upper()],
             target_jax=given["target_jax"],
+            with_helper=given["style"] == "helper",
             exclude=tuple(given["exclude"]),
             jobs=given["jobs"] or 0,
             allow_dirty=given["allow_dirty"],
@@ -162,6 +164,7 @@ def _request(options: Options, paths: tuple[Path, ...]) -> Request:
         select=options.select,
         ignore=options.ignore,
         exclude=options.exclude,
+        with_helper=options.with_helper,
         jobs=options.jobs,
     )
 
