@@ -20,7 +20,7 @@ _UNREADABLE = (OSError, ValueError, configparser.Error)
 _INDENTED = re.compile(r"^(?P<space>[ \t]+)\S", re.MULTILINE)
 _OPENED = re.compile(r"^(?P<first>[ \t]*)\S[^\n#]*\(\n(?P<second>[ \t]*)\S", re.MULTILINE)
 _LONG_STRING = re.compile(r"(\"{3}|'{3}).*?\1", re.DOTALL)
-_CLOSED_ALONE = re.compile(r"^[ \t]*\)[,)\]}:]*$", re.MULTILINE)
+_CLOSED_ALONE = re.compile(r"^[ \t]*\)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
