@@ -90,8 +90,9 @@ def _same(left: Value, right: Value) -> bool | None:
 def _assume_compare(test: ast.Compare, outcome: bool, frame: Frame) -> None:
     operator = test.ops[0]
     sides = (test.left, test.comparators[0])
-    if isinstance(operator, ast.Eq) and outcome and all(map(_is_structure_of, sides)):
-        _same_structure(sides, frame)
+    structures = [_structure_of(side, frame) for side in sides]
+    if isinstance(operator, ast.Eq) and outcome and None not in structures:
+        _same_structure(structures, frame)
         return
     if not isinstance(operator, ast.Is | ast.IsNot | ast.Eq | ast.NotEq):
         return
@@ -105,20 +106,24 @@ def _assume_compare(test: ast.Compare, outcome: bool, frame: Frame) -> None:
         refine(path, not_none, frame)
 
 
-def _is_structure_of(expr: ast.expr) -> bool:
-    """Whether an expression is `tree_structure(tree)`."""
+def _structure_of(expr: ast.expr, frame: Frame) -> ast.expr | None:
+    """The tree whose structure an expression is: `tree_structure(tree)`, or a name bound to that."""
+    if isinstance(expr, ast.Name):
+        owner = frame.scope.owner(expr.id)
+        values = [binding.value for binding in owner.bindings[expr.id]] if owner else []
+        return _structure_of(values[0], frame) if len(values) == 1 and values[0] else None
     if not isinstance(expr, ast.Call) or not expr.args:
-        return False
+        return None
     last = getattr(expr.func, "attr", getattr(expr.func, "id", ""))
-    return last in ("tree_structure", "structure")
+    return expr.args[0] if last in ("tree_structure", "structure") else None
 
 
-def _same_structure(sides: tuple[ast.expr, ast.expr], frame: Frame) -> None:
+def _same_structure(trees: list[ast.expr | None], frame: Frame) -> None:
     """Two trees of one structure hold None at the same places."""
-    shape = ("structure", ast.dump(sides[0]), ast.dump(sides[1]), id(frame))
-    for side in sides:
-        assert isinstance(side, ast.Call)
-        refine(side.args[0], lambda value: replace(value, shape=shape), frame)
+    shape = ("structure", *(ast.dump(tree) for tree in trees if tree is not None), id(frame))
+    for tree in trees:
+        if tree is not None:
+            refine(tree, lambda value: replace(value, shape=shape), frame)
 
 
 def _surely_none(value: Value) -> Value:

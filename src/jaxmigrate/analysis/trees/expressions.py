@@ -44,16 +44,14 @@ def _constant(node: ast.Constant, frame: Frame, interpreter: Interpreter) -> Val
     if node.value is not None:
         return Value(none=Is.NO, inside=Is.NO, constant=node.value, leaf=True)
     line = getattr(node, "lineno", 0)
-    return none(
-        Evidence(frame.module.path, line, _line_of(node, interpreter, frame)), _spot(node, frame)
-    )
+    return none(Evidence(frame.module.path, line, _words(node, frame)), _spot(node, frame))
 
 
 def _spot(node: ast.Constant, frame: Frame) -> tuple[str, int, int]:
     return (frame.module.path, getattr(node, "lineno", 0), getattr(node, "col_offset", 0))
 
 
-def _line_of(node: ast.Constant, interpreter: Interpreter, frame: Frame) -> str:
+def _words(node: ast.Constant, frame: Frame) -> str:
     """A few words on where a literal None stands."""
     parent = frame.module.scopes.parents.get(node)
     if isinstance(parent, ast.Dict):
@@ -62,11 +60,26 @@ def _line_of(node: ast.Constant, interpreter: Interpreter, frame: Frame) -> str:
                 return f"{ast.unparse(key)}: None"
     if isinstance(parent, ast.keyword) and parent.arg:
         return f"{parent.arg}=None"
+    if isinstance(parent, ast.arguments):
+        return f"{_parameter_of(node, parent)}=None by default"
     if isinstance(parent, ast.Assign):
         return f"{ast.unparse(parent.targets[0])} = None"
     if isinstance(parent, ast.Return):
         return "returns None"
-    return "None"
+    return _shortened(ast.unparse(parent)) if isinstance(parent, ast.expr) else "None"
+
+
+def _parameter_of(default: ast.Constant, signature: ast.arguments) -> str:
+    positional = [*signature.posonlyargs, *signature.args]
+    pairs = [
+        *zip(reversed(positional), reversed(signature.defaults), strict=False),
+        *zip(signature.kwonlyargs, signature.kw_defaults, strict=True),
+    ]
+    return next((arg.arg for arg, value in pairs if value is default), "a parameter")
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _MAX_WORDS else f"{text[: _MAX_WORDS - 1]}…"
 
 
 def _name(node: ast.Name, frame: Frame, interpreter: Interpreter) -> Value:
@@ -418,6 +431,7 @@ def _starred(node: ast.Starred, frame: Frame, interpreter: Interpreter) -> Value
     return interpreter.evaluate(node.value, frame)
 
 
+_MAX_WORDS: Final = 60
 _CONTAINER_METHODS: Final = frozenset(
     {"items", "values", "keys", "get", "copy", "pop", "update", "setdefault", "append", "extend"}
     | {"insert", "replace", "_replace", "unflatten", "clear", "flatten_up_to", "_asdict", "popitem"}

@@ -40,7 +40,12 @@ def callback_minds_none(call: TreeCall, place: Place, lines: LineText) -> Iterat
 
 
 def prefix_by_name(call: TreeCall, place: Place, lines: LineText) -> Iterator[Evidence]:
-    """The first tree is called as prefix trees are in which None has a meaning."""
+    """The first tree is called as prefix trees are in which None has a meaning.
+
+    Not where the callback asks for a sentinel of the project's own: that then has None's part.
+    """
+    if _asks_for_sentinel(call, place):
+        return
     name = _last_name(call.trees[0]) if call.trees else None
     if name is not None and _PREFIX_NAME.search(name):
         note = f"None has a meaning in a tree called {name}"
@@ -88,6 +93,21 @@ def _test_for_none(function: AnyFunction, name: str) -> ast.expr | None:
             if isinstance(node, ast.Compare) and _compares_with_none(node, name):
                 return node
     return None
+
+
+def _asks_for_sentinel(call: TreeCall, place: Place) -> bool:
+    """Whether the callback compares its first leaf, by identity, with a name."""
+    if call.callback is None:
+        return False
+    for function, _ in definitions_of(call.callback, place.at(*call.home_of(call.callback))):
+        name = _first_leaf(function, call.leading)
+        for node in ast.walk(function):
+            if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Is | ast.IsNot):
+                sides = (node.left, node.comparators[0])
+                named = [side.id for side in sides if isinstance(side, ast.Name)]
+                if len(named) == 2 and name in named:
+                    return True
+    return False
 
 
 def _compares_with_none(node: ast.Compare, name: str) -> bool:
