@@ -37,7 +37,8 @@ _BEFORE = """import jax
 def add(a, b):
     leaves, treedef = jax.tree.flatten(a)
     others = treedef.flatten_up_to(b)
-    return treedef.unflatten([x + y for x, y in zip(leaves, others)])
+    sums = [x + y for x, y in zip(leaves, others)]
+    return treedef.unflatten(sums)
 """
 _AFTER = """import jax
 
@@ -45,7 +46,8 @@ _AFTER = """import jax
 def add(a, b):
     leaves, treedef = jax.tree.flatten(a, is_leaf=lambda x: x is None)
     others = treedef.flatten_up_to(b)
-    return treedef.unflatten([None if x is None else x + y for x, y in zip(leaves, others)])
+    sums = [None if x is None else x + y for x, y in zip(leaves, others)]
+    return treedef.unflatten(sums)
 """
 
 

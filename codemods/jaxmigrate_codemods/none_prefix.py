@@ -58,24 +58,29 @@ class NonePrefix(Codemod):
     reads_evidence = True
     examples = (
         Example(
-            'import jax\njax.tree.map(lambda p, g: p - g, {"w": 1, "b": None}, grads)\n',
-            "import jax\njax.tree.map(lambda p, g: None if p is None else p - g, "
-            '{"w": 1, "b": None}, grads, is_leaf=lambda x: x is None)\n',
+            'import jax\n\np = {"w": 1, "b": None}\nq = jax.tree.map(lambda x, y: x - y, p, grads)\n',
+            'import jax\n\np = {"w": 1, "b": None}\nq = jax.tree.map(\n'
+            "    lambda x, y: None if x is None else x - y, p, grads, is_leaf=lambda x: x is None\n)\n",
         ),
         Example(
-            "import jax\njax.tree.map(f, [1, None], b)\n",
-            "import jax\njax.tree.map(lambda x, y: None if x is None else f(x, y), [1, None], b, "
-            "is_leaf=lambda x: x is None)\n",
+            "import jax\n\nq = jax.tree.map(step, [1, None], b)\n",
+            "import jax\n\nq = jax.tree.map(\n"
+            "    lambda x, y: None if x is None else step(x, y),\n"
+            "    [1, None],\n    b,\n    is_leaf=lambda x: x is None,\n)\n",
         ),
         Example(
-            "import jax\njax.tree.map(f, a, b)\n",
-            "import jax\njax.tree.map(lambda x, y: None if x is None else f(x, y), a, b, "
-            "is_leaf=lambda x: x is None)\n",
+            "import jax\n\nq = jax.tree.map(step, a, b)\n",
+            "import jax\n\nq = jax.tree.map(\n"
+            "    lambda x, y: None if x is None else step(x, y), a, b, is_leaf=lambda x: x is None\n"
+            ")\n",
             confidence=Confidence.POSSIBLE,
         ),
-        Example("import jax\njax.tree.map(f, a, b)\n", None),
-        Example("import jax\njax.tree.map(f, [None, 1])\n", None),
-        Example("import jax\njax.tree.map(f, [None, 1], b, is_leaf=lambda n: n is None)\n", None),
+        Example("import jax\n\nq = jax.tree.map(step, a, b)\n", None),
+        Example("import jax\n\nq = jax.tree.map(step, [None, 1])\n", None),
+        Example(
+            "import jax\n\nq = jax.tree.map(step, [None, 1], b, is_leaf=lambda n: n is None)\n",
+            None,
+        ),
     )
 
     def find(self, module: Facts) -> Iterator[Site]:
