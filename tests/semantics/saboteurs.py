@@ -1,12 +1,12 @@
-"""Takes one rule at a time out of a migrated program, as a tool without that rule would have done.
+"""Writes into a migrated program what no rule of the engine could have, to see that it is found out.
 
-Each saboteur changes only what the migration put in, and gives None where it finds nothing.
+Each saboteur changes only what the migration put in, and gives None where it finds nothing. Rules that
+the engine can do without are left out in `tests.semantics.rules`.
 """
 
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Callable, Iterator
 
 Saboteur = Callable[[str, str], str | None]
@@ -38,14 +38,6 @@ class _Added:
                 and _compared(body.test) is not None
             ):
                 yield node, body
-
-    def leaves(self) -> Iterator[tuple[ast.Call, ast.keyword]]:
-        """The `is_leaf=` that the migration wrote, with their calls."""
-        for node in ast.walk(self.tree):
-            if isinstance(node, ast.Call):
-                for keyword in node.keywords:
-                    if keyword.arg == "is_leaf" and self.is_new(keyword):
-                        yield node, keyword
 
     def text(self) -> str | None:
         return ast.unparse(ast.fix_missing_locations(self.tree)) if self.changed else None
@@ -88,21 +80,6 @@ def _wrapped_call(node: ast.Lambda, guard: ast.IfExp) -> ast.Call | None:
     return call if given == wanted else None
 
 
-class _Rename(ast.NodeTransformer):
-    """Gives names and parameters other names, everywhere below a node."""
-
-    def __init__(self, names: dict[str, str]) -> None:
-        self.names = names
-
-    def visit_Name(self, node: ast.Name) -> ast.Name:
-        node.id = self.names.get(node.id, node.id)
-        return node
-
-    def visit_arg(self, node: ast.arg) -> ast.arg:
-        node.arg = self.names.get(node.arg, node.arg)
-        return node
-
-
 def saboteur(change: Callable[[_Added], None]) -> Saboteur:
     """Register `change`, which works on the tree of the migrated program."""
 
@@ -116,51 +93,6 @@ def saboteur(change: Callable[[_Added], None]) -> Saboteur:
 
 
 @saboteur
-def drop_is_leaf(added: _Added) -> None:
-    """The guard is written and None is no leaf."""
-    for call, keyword in list(added.leaves()):
-        call.keywords.remove(keyword)
-        added.changed = True
-
-
-@saboteur
-def drop_guard(added: _Added) -> None:
-    """None is a leaf and the callback is called on it."""
-    for node, guard in list(added.guards()):
-        node.body = guard.orelse
-        added.changed = True
-
-
-@saboteur
-def guard_on_next_parameter(added: _Added) -> None:
-    """The guard asks the second tree's leaf."""
-    for node, guard in added.guards():
-        asked = _compared(guard.test)
-        names = [parameter.arg for parameter in _positional(node)]
-        if isinstance(asked, ast.Name) and asked.id in names[:-1]:
-            asked.id = names[names.index(asked.id) + 1]
-            added.changed = True
-
-
-@saboteur
-def guard_on_path(added: _Added) -> None:
-    """The guard asks the first parameter even where that is the path."""
-    for node, guard in added.guards():
-        asked = _compared(guard.test)
-        names = [parameter.arg for parameter in _positional(node)]
-        if isinstance(asked, ast.Name) and asked.id in names[1:]:
-            asked.id = names[0]
-            added.changed = True
-        if (
-            isinstance(asked, ast.Subscript)
-            and isinstance(asked.slice, ast.Constant)
-            and asked.slice.value == 1
-        ):
-            asked.slice = ast.Constant(0)
-            added.changed = True
-
-
-@saboteur
 def guard_asks_truth(added: _Added) -> None:
     """`if not x` instead of `if x is None`."""
     for _, guard in added.guards():
@@ -168,111 +100,6 @@ def guard_asks_truth(added: _Added) -> None:
         if asked is not None:
             guard.test = ast.UnaryOp(ast.Not(), asked)
             added.changed = True
-
-
-@saboteur
-def default_into_body(added: _Added) -> None:
-    """What was to be evaluated once stands in the body."""
-    for node in added.lambdas():
-        if not node.args.kwonlyargs or node.args.kw_defaults[-1] is None:
-            continue
-        name = node.args.kwonlyargs[-1].arg
-        value = node.args.kw_defaults[-1]
-        used = any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node.body))
-        if not used or isinstance(value, ast.Constant):
-            continue
-        node.args.kwonlyargs.pop()
-        node.args.kw_defaults.pop()
-        node.body = _Put(name, value).visit(node.body)
-        added.changed = True
-
-
-class _Put(ast.NodeTransformer):
-    """Puts an expression in the place of a name."""
-
-    def __init__(self, name: str, value: ast.expr) -> None:
-        self.name, self.value = name, value
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        return copy.deepcopy(self.value) if node.id == self.name else node
-
-
-@saboteur
-def fixed_parameter_names(added: _Added) -> None:
-    """Wrappers take x, y, z whatever the callback is called."""
-    for node, guard in list(added.guards()):
-        if _wrapped_call(node, guard) is None:
-            continue
-        fixed = ("x", "y", "z", "w", "v")
-        names = dict(zip((parameter.arg for parameter in _positional(node)), fixed, strict=False))
-        if all(old == new for old, new in names.items()):
-            continue
-        for part in (node.body, *_positional(node)):
-            _Rename(names).visit(part)
-        added.changed = True
-
-
-@saboteur
-def capture_the_callback(added: _Added) -> None:
-    """The wrapper's first parameter has the name of the callback."""
-    for node, guard in list(added.guards()):
-        call = _wrapped_call(node, guard)
-        root = call.func if call is not None else None
-        while isinstance(root, ast.Attribute):
-            root = root.value
-        if not isinstance(root, ast.Name) or not _positional(node):
-            continue
-        first = _positional(node)[0]
-        _Rename({first.arg: root.id}).visit(node.body)
-        first.arg = root.id
-        added.changed = True
-
-
-@saboteur
-def bare_is_none(added: _Added) -> None:
-    """The predicate that was there is thrown away."""
-    for _, keyword in added.leaves():
-        if isinstance(keyword.value, ast.Lambda) and isinstance(keyword.value.body, ast.BoolOp):
-            parameters = _positional(keyword.value)
-            if parameters and _compared(keyword.value.body) is not None:
-                keyword.value = ast.parse("lambda x: x is None", mode="eval").body
-                added.changed = True
-
-
-@saboteur
-def predicate_not_joined(added: _Added) -> None:
-    """The predicate that was there is kept and None is no leaf."""
-    for _, keyword in added.leaves():
-        if isinstance(keyword.value, ast.Lambda) and isinstance(keyword.value.body, ast.BoolOp):
-            keyword.value.body.values[0] = ast.Constant(False)
-            added.changed = True
-
-
-@saboteur
-def simple_guard(added: _Added) -> None:
-    """`if x is None` where only `x is None and not pred(x)` is right."""
-    for _, guard in added.guards():
-        if isinstance(guard.test, ast.BoolOp) and isinstance(guard.test.op, ast.And):
-            guard.test = guard.test.values[0]
-            added.changed = True
-
-
-@saboteur
-def predicate_taken_for_given(added: _Added) -> None:
-    """A predicate that may be None is called without asking."""
-    for node in ast.walk(added.tree):
-        if not isinstance(node, ast.BoolOp) or not added.is_new(node):
-            continue
-        for index, value in enumerate(node.values):
-            inner = value.operand if isinstance(value, ast.UnaryOp) else value
-            if (
-                isinstance(inner, ast.BoolOp)
-                and isinstance(inner.op, ast.And)
-                and len(inner.values) == 2
-            ):
-                last: ast.expr = inner.values[1]
-                node.values[index] = ast.UnaryOp(ast.Not(), last) if inner is not value else last
-                added.changed = True
 
 
 @saboteur

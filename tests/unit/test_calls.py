@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from jaxmigrate.analysis.aliases import alias_names
+from jaxmigrate.analysis.aliases import alias_names, project_aliases
 from jaxmigrate.analysis.calls import TreeCall, tree_calls
 from jaxmigrate.analysis.project import Project
 
@@ -14,7 +14,7 @@ from jaxmigrate.analysis.project import Project
 def calls(source: str, **files: str) -> list[TreeCall]:
     """The tree-map calls of `source`, its neighbours given by name."""
     texts = {"main.py": source, **{f"{name}.py": text for name, text in files.items()}}
-    aliases = {name for text in texts.values() for name in alias_names(text)}
+    aliases = project_aliases(texts.values())
     project = Project(texts, texts.get, aliases)
     module = project.module("main.py")
     assert module is not None
@@ -164,3 +164,73 @@ def test_nested_calls_are_all_found() -> None:
 )
 def test_names_that_may_be_tree_maps_are_seen_in_the_text(text: str, names: set[str]) -> None:
     assert alias_names(text) == names
+
+
+UTILS = "import jax\ntmap = jax.tree_util.tree_map\n"
+M = "from functools import partial\nm = partial(tmap, is_leaf=g)\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "files"),
+    [
+        (f"{UTILS}{M}m(f, a, b)", {}),
+        (f"{UTILS}{M}n = m\nn(f, a, b)", {}),
+        (
+            f"{UTILS}t2 = tmap\nt3 = t2\nfrom functools import partial as p\n"
+            "m = p(t3, is_leaf=g)\nm(f, a, b)",
+            {},
+        ),
+        (f"from utils import tmap\n{M}m(f, a, b)", {"utils": UTILS}),
+        ("from utils import m\nm(f, a, b)", {"utils": UTILS + M}),
+        ("import utils\nutils.m(f, a, b)", {"utils": UTILS + M}),
+        (
+            "from more import k\nk(f, a, b)",
+            {"utils": UTILS + M, "more": "from utils import m as n\nk = n\n"},
+        ),
+        (
+            "import more\nmore.k(f, a, b)",
+            {"utils": UTILS + M, "more": "from utils import m as n\nk = n\n"},
+        ),
+        (f"{UTILS}import functools\nm = functools.partial(\n  tmap,\n  is_leaf=g)\nm(f, a, b)", {}),
+    ],
+)
+def test_aliases_of_aliases_are_found(source: str, files: dict[str, str]) -> None:
+    expected = ("f", ["a", "b"], "g", True)
+    found = [call for call in calls(source, **files) if not call.is_partial]
+    assert [(ast.unparse(c.is_leaf or c.node), len(c.trees)) for c in found] == [("g", 2)]
+    assert expected[1] == [ast.unparse(tree) for tree in found[0].trees]
+
+
+def test_a_chain_in_one_file_needs_no_list_of_aliases() -> None:
+    texts = {"main.py": f"{UTILS}{M}m(f, a, b)"}
+    project = Project(texts, texts.get)
+    module = project.module("main.py")
+    assert module is not None
+    assert [len(call.trees) for call in tree_calls(module, project)] == [0, 2]
+
+
+def test_names_that_stand_for_each_other_in_a_circle_end() -> None:
+    assert calls("a = b\nb = a\na(f, x, y)\nb(f, x, y)") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("tm = jax.tree_map\n", {"tm"}),
+        ("tm = jax.tree.map\nx = tm\ny = partial(x, f)\n", {"tm", "x", "y"}),
+        ("tm = jax.tree_m\uff41p\n", {"tm"}),
+        ("from jax import tree_map as tm\nu = tm # c\n", {"tm", "u"}),
+        ("rows = table.map\nx = rows\n", {"rows"}),
+        ("x = tm(a)\n", set()),
+        ("tm = jax.tree_map\nx = tm(a)\n", {"tm"}),
+        ("tm = partial(", set()),
+    ],
+)
+def test_names_given_to_tree_maps_are_seen_in_the_text(text: str, expected: set[str]) -> None:
+    assert alias_names(text) == expected
+    assert project_aliases([text]) == expected
+
+
+def test_names_are_followed_from_text_to_text() -> None:
+    texts = ["from b import y as z\n", "from a import x\ny = x\n", "x = jax.tree.map\n"]
+    assert project_aliases(texts) == {"x", "y", "z"}

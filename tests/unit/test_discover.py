@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from jaxmigrate.errors import UsageError
-from jaxmigrate.sources.discover import Discovery, discover
+from jaxmigrate.sources.discover import Discovery, discover, run_git
 
 as_a_user = pytest.mark.skipif(
     not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything"
@@ -255,7 +255,7 @@ def test_an_unreadable_directory_is_a_problem_and_the_others_are_done(tree: Path
 
 
 @pytest.mark.skipif(os.name != "posix", reason="names are bytes on POSIX only")
-def test_a_name_that_is_not_utf_8_is_shown_with_escapes(tree: Path) -> None:
+def test_a_name_that_is_not_utf_8_leads_to_its_file(tree: Path) -> None:
     directory = os.fsencode(tree) + b"/d\xff"
     try:
         Path(os.fsdecode(directory)).mkdir()
@@ -264,7 +264,7 @@ def test_a_name_that_is_not_utf_8_is_shown_with_escapes(tree: Path) -> None:
     Path(os.fsdecode(directory + b"/x\xe9.py")).touch()
     (tree / "gone.py").symlink_to(os.fsdecode(b"n\xff"))
     discovery = found(tree)
-    assert [file.path for file in discovery.files] == [r"d\xff/x\xe9.py"]
+    assert [os.fsencode(file.path) for file in discovery.files] == [b"d\xff/x\xe9.py"]
     assert os.fsencode(discovery.files[0].real_path).endswith(b"/d\xff/x\xe9.py")
     assert discovery.problems == (("gone.py", r"dangling link to n\xff"),)
 
@@ -434,3 +434,12 @@ def test_finding_files_runs_no_program_that_the_checkout_names(tmp_path: Path) -
     git(tmp_path, "config", "core.fsmonitor", str(hook))
     assert names(tmp_path) == ["a.py"]
     assert not (tmp_path / "ran").exists()
+
+
+def test_without_git_on_the_path_it_answers_like_a_command_not_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    answer = run_git(tmp_path, "status")
+    assert answer.returncode == 127
+    assert answer.stderr == b"git: no such file or directory"

@@ -6,6 +6,7 @@ anew with `JAXMIGRATE_UPDATE_GOLDEN=1 pytest tests/unit/test_output.py` and read
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import os
 import subprocess
@@ -499,6 +500,11 @@ APPLY = "Nothing was written. Apply with --write, or save a patch with --patch F
         ((SAME,), {"mode": Mode.WRITTEN}, ["Nothing to edit in 1 file."]),
         (
             (CHANGED, SAME),
+            {"mode": Mode.WRITTEN, "in_git": False},
+            ["1 of 2 files changed: tree-aliases 1 edit."],
+        ),
+        (
+            (CHANGED, SAME),
             {"mode": Mode.PATCHED, "patch": "my fix.patch"},
             [
                 "1 of 2 files would change: tree-aliases 1 edit.",
@@ -571,3 +577,72 @@ def apply(data: bytes, root: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
+
+
+def unknown(line: int, confidence: Confidence, reason: str, action: Action) -> SiteReport:
+    return site("none-prefix", (line, 1), reason, action=action, confidence=confidence)
+
+
+def listed(*sites: SiteReport, **view: object) -> list[str]:
+    run = RunResult("0.9.0", (FileResult("a.py", b"", b"", sites=sites),))
+    return [line for line in in_pipe(run, **view).split("\n") if line.startswith("a.py")]
+
+
+@pytest.mark.parametrize("action", [Action.HOLD, Action.REPORT])
+def test_of_many_sites_that_are_alike_the_first_few_are_listed(action: Action) -> None:
+    sites = [
+        unknown(n, Confidence.POSSIBLE, f"nothing is known of t{n}", action) for n in range(40)
+    ]
+    lines = listed(*sites)
+    assert len(lines) == 6
+    assert lines[4].endswith("nothing is known of t4")
+    assert lines[5].startswith("a.py none-prefix (possible)")
+    assert lines[5].endswith("and 35 more like this (-v lists them)")
+    assert len(listed(*sites, verbosity=1)) == 40
+
+
+@pytest.mark.parametrize(("number", "lines"), [(5, 5), (6, 6), (7, 6)])
+def test_a_line_is_never_spent_on_leaving_out_one(number: int, lines: int) -> None:
+    alike = [unknown(n, Confidence.POSSIBLE, "why", Action.HOLD) for n in range(number)]
+    assert len(listed(*alike)) == lines
+
+
+def test_sites_that_are_sure_enough_are_alike_only_for_the_same_reason() -> None:
+    reasons = [unknown(n, Confidence.LIKELY, f"why {n}", Action.REPORT) for n in range(20)]
+    assert len(listed(*reasons)) == 20
+    assert len(listed(*reasons, threshold=Confidence.PROVEN)) == 6
+
+
+def test_a_site_that_needs_nothing_is_listed_when_asked_for_and_never_counted() -> None:
+    needless = dataclasses.replace(held((1, 1)), needless=True, reason="t holds no None")
+    file = FileResult("a.py", b"", b"", sites=(needless,))
+    assert closing(file) == ["Nothing to edit in 1 file."]
+    assert listed(needless) == []
+    (line,) = listed(needless, verbosity=1)
+    assert line == "a.py:1:1 none-prefix needs nothing: t holds no None"
+    assert closing(dataclasses.replace(file, sites=(needless, held((2, 1)))))[0].endswith("1 held.")
+
+
+@pytest.mark.parametrize(
+    ("evidence", "reason", "below"),
+    [
+        (Evidence("b.py", 7, "b = None"), "t may hold None: b = None (b.py:7)", ()),
+        (Evidence("a.py", 7, "b = None"), "t may hold None: b = None (line 7)", ()),
+        (Evidence("a.py", 3, "b = None"), "t may hold None: b = None", ()),
+        (Evidence("b.py", 7, "c = 1"), "t may hold None: b = None", ("    b.py:7: c = 1",)),
+    ],
+)
+def test_evidence_that_the_reason_tells_adds_its_place_only(
+    evidence: Evidence, reason: str, below: tuple[str, ...]
+) -> None:
+    other = Evidence("z.py", 9, "passed to f")
+    told = site("none-prefix", (3, 1), "t may hold None: b = None", evidence=(evidence, other))
+    file = FileResult("a.py", b"a", b"b", sites=(told,))
+    lines = in_pipe(RunResult("0.9.0", (file,)), mode=Mode.WRITTEN).split("\n")
+    assert lines[0] == f"a.py:3:1 none-prefix (proven): {reason}"
+    assert lines[1 : 2 + len(below)] == [*below, "    z.py:9: passed to f"]
+
+
+def test_a_failure_is_one_line_whatever_it_was_made_from() -> None:
+    failure = Failure(FailureKind.CODEMOD, "internal error:\n  Oops\r\n\n  at x\u2028y\n")
+    assert failure.message == "internal error: Oops at x y"

@@ -15,7 +15,15 @@ from hypothesis import strategies as st
 from jaxmigrate.errors import UsageError
 from jaxmigrate.model import FileResult
 from jaxmigrate.output.hunks import changes, structured_hunks
-from jaxmigrate.output.patch import file_patch, patch, quoted, write_patch, write_patch_dir
+from jaxmigrate.output.patch import (
+    file_patch,
+    patch,
+    quoted,
+    why_not_there,
+    why_not_under,
+    write_patch,
+    write_patch_dir,
+)
 
 LINE_PARTS = st.sampled_from(
     [
@@ -236,3 +244,18 @@ def test_a_patch_directory_is_never_left(tmp_path: Path, path: str) -> None:
 )
 def test_names_are_quoted_as_git_does(name: bytes, expected: bytes) -> None:
     assert quoted(name) == expected
+
+
+def test_places_where_no_patch_can_be_saved_are_known_before(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "loop").symlink_to("loop")
+    for place in (".", "missing/p.patch", "file/p.patch", "loop"):
+        assert why_not_there(tmp_path / place), place
+    for place in ("file", "file/below", "loop"):
+        assert why_not_under(tmp_path / place), place
+    for place in ("p.patch", "file"):
+        assert why_not_there(tmp_path / place) is None
+    for place in (".", "new", "new/below"):
+        assert why_not_under(tmp_path / place) is None
+    assert why_not_there(Path(os.devnull)) is None
+    assert (tmp_path / "file").read_text() == "mine"

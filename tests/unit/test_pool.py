@@ -5,12 +5,14 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 
 import pytest
 
-from jaxmigrate.pool import WorkerDied, over_processes
+from jaxmigrate.pool import WorkerDied, _no_interrupt, over_processes
 
 
 def adder(shared: object) -> Callable[[int], int]:
@@ -117,3 +119,25 @@ def test_no_process_is_left_when_all_is_done_or_nobody_asks_any_more() -> None:
     next(asking)
     asking.close()  # type: ignore[attr-defined]
     assert not multiprocessing.active_children()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+def test_a_process_that_is_just_started_does_not_hear_an_interrupt() -> None:
+    program = "import os, signal; os.kill(os.getpid(), signal.SIGINT); print('alive')"
+    with _no_interrupt():
+        started = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE)
+    assert started.communicate()[0] == b"alive\n"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+def test_an_interrupt_while_a_process_starts_comes_afterwards() -> None:
+    seen = []
+
+    def start() -> None:
+        with _no_interrupt():
+            os.kill(os.getpid(), signal.SIGINT)
+            seen.append("the process is whole")
+
+    with pytest.raises(KeyboardInterrupt):
+        start()
+    assert seen

@@ -282,6 +282,46 @@ def test_a_name_of_an_init_goes_before_a_module_of_the_same_name() -> None:
     assert meaning(files) == {"pkg/__init__.py:thing"}
 
 
+@pytest.mark.parametrize(
+    ("init", "expected"),
+    [
+        ("", {"module pkg/thing.py"}),
+        ("def thing(): pass\n", {"pkg/__init__.py:thing"}),
+        ("from .thing import thing\n", {"pkg/thing.py:thing"}),
+        ("from .thing import *\n", {"pkg/thing.py:thing"}),
+        ("from . import thing\n", {"module pkg/thing.py"}),
+        ("import pkg.thing\n", {"module pkg/thing.py"}),
+        ("from .other import thing\n", {"module pkg/thing.py"}),
+        ("from jax import tree_map as thing\n", {"jax.tree_map"}),
+        ("from elsewhere import *\n", {"module pkg/thing.py"}),
+        ("for thing in things: pass\n", set()),
+        ("from . import thing\nx = thing.thing\ndel thing\n", {"module pkg/thing.py"}),
+    ],
+)
+@pytest.mark.parametrize(
+    "use", ["from pkg import thing\nthing", "import pkg.thing as t\nt", "import pkg\npkg.thing"]
+)
+def test_a_module_is_what_its_package_has_no_other_name_for(
+    init: str, expected: set[str], use: str
+) -> None:
+    files = {
+        "main.py": use,
+        "pkg/__init__.py": init,
+        "pkg/thing.py": "def thing(): pass\n",
+        "pkg/other.py": "from . import thing\n",
+    }
+    assert meaning(files) == expected
+
+
+def test_a_package_within_a_package_is_a_name_of_the_outer_one() -> None:
+    files = {
+        "main.py": "from a import b\nb",
+        "a/__init__.py": "import jax as b\n",
+        "a/b/__init__.py": "import numpy as b\n",
+    }
+    assert meaning(files) == {"jax"}
+
+
 def test_re_exports_are_followed_through_several_packages() -> None:
     files = {"main.py": "from a import x\nx", "a/__init__.py": "from b import x\n"}
     files |= {
@@ -304,6 +344,41 @@ def test_a_star_import_brings_what_all_lists_and_nothing_else() -> None:
         "m.py": "import jax as x, numpy as y\n__all__ = ['x']\n",
     }
     assert meaning(files) == set()
+
+
+@pytest.mark.parametrize(
+    ("listing", "brought"),
+    [
+        ("__all__ = ['y']", False),
+        ("__all__ = ['x', 'y']", True),
+        ("__all__ = ('_x',)", False),
+        ("__all__ = []\n__all__ += ['x']", True),
+        ("__all__ = ['y']\n__all__ += ['z']", False),
+        ("__all__ = ['y'] + ['x']", True),
+        ("__all__ = __all__ + ['x']", True),
+        ("__all__ = []\n__all__.extend(['x'])", True),
+        ("__all__ = ['y']\n__all__.append('z')", False),
+        ("__all__ = ['y']\n__all__.append('x')", True),
+        ("__all__: list[str] = ['y']", False),
+        ("__all__ = ['y'] + other.__all__", True),
+        ("__all__ = [name for name in dir()]", True),
+        ("__all__ = ['y']\n__all__.remove('y')", True),
+        ("if a:\n    __all__ = ['y']\nelse:\n    __all__ = ['x']", True),
+    ],
+)
+def test_a_list_of_names_is_read_as_far_as_it_can_be(listing: str, brought: bool) -> None:
+    files = {"main.py": "from m import *\nx", "m.py": f"import jax as x\n{listing}\n"}
+    assert meaning(files) == ({"jax"} if brought else set())
+
+
+def test_an_underscored_name_that_is_listed_is_brought() -> None:
+    files = {"main.py": "from m import *\n_x", "m.py": "import jax as _x\n__all__ = ['_x']\n"}
+    assert meaning(files) == {"jax"}
+
+
+def test_an_underscored_name_can_be_imported_by_name() -> None:
+    files = {"main.py": "from m import _x\n_x", "m.py": "import jax as _x\n__all__ = []\n"}
+    assert meaning(files) == {"jax"}
 
 
 def test_the_later_of_two_star_imports_prevails() -> None:

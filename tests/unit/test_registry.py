@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
 import pytest
 
+from jaxmigrate.codemod import Codemod
 from jaxmigrate.errors import UsageError
-from jaxmigrate.registry import all_codemods, choose, module_of
+from jaxmigrate.registry import _classes, _made, all_codemods, choose, module_of
 
 
 def names(*select: str, ignore: tuple[str, ...] = ()) -> list[str]:
@@ -49,3 +54,26 @@ def test_every_codemod_is_made_once_and_knows_its_module() -> None:
     for codemod in all_codemods():
         assert module_of(codemod).__name__.startswith("jaxmigrate_codemods.")
         assert module_of(codemod).__doc__
+
+
+def test_a_codemod_that_lacks_what_every_codemod_has_is_refused() -> None:
+    class Nameless(Codemod):
+        summary = "s"
+        needed_from = "0.5.0"
+        mentions = ()
+
+        def find(self, module: object) -> Iterator[Any]:
+            raise NotImplementedError
+
+        def rewrite(self, site: object, node: object) -> Any:
+            raise NotImplementedError
+
+    with pytest.raises(UsageError, match=r"Nameless lacks name, examples"):
+        _made(Nameless)
+
+
+def test_a_base_class_for_codemods_is_no_codemod() -> None:
+    module = ModuleType("m")
+    base = type("Base", (Codemod,), {"__module__": "m"})
+    module.Base = base  # type: ignore[attr-defined]
+    assert list(_classes(module)) == []

@@ -91,6 +91,8 @@ def test_nested_sites_are_all_rewritten_innermost_first(
         ("import a;\n", "import a", 2, "import a; import a;\n"),
         ("import a  # c\n", "import a", 2, "import a\nimport a  # c\n"),
         ("import a\r\n", "import a", 2, "import a\r\nimport a\r\n"),
+        ("if x:\n  x = (\n    a)\n", "x = (\n    a)", 2, "if x:\n  x = (a)\n  x = (a)\n"),
+        ("if x:\n  x = 'a\\\nb'\n", "x = 'a\\\nb'", 1, "if x:\n  x = 'a\\\nb'\n"),
     ],
 )
 def test_a_statement_becomes_several_or_none(
@@ -101,9 +103,85 @@ def test_a_statement_becomes_several_or_none(
     assert ("\r" in after) == ("\r" in text)
 
 
+def test_the_lines_of_a_statement_that_is_doubled_keep_their_indentation() -> None:
+    text = "if x:\n    f(\n        a,\n\n        b,\n    )\n"
+    statement = text[10:-1]
+    after = edited(text, statement, kind=NodeKind.STATEMENT)
+    assert after == f"if x:\n    {statement}\n    {statement}\n"
+
+
 def test_sites_that_overlap_are_a_bug_and_said_to_be() -> None:
     with pytest.raises(Overlap, match="wrap"):
         rewrite(Wrap(), "abc\n", [site(Span(0, 2)), site(Span(1, 3))], "\n", LineIndex("abc\n"))
+
+
+def test_sites_that_overlap_within_another_are_a_bug_too() -> None:
+    sites = [site(Span(0, 7)), site(Span(2, 5)), site(Span(4, 6))]
+    with pytest.raises(Overlap, match="wrap"):
+        rewrite(Wrap(), "f(a, b)\n", sites, "\n", LineIndex("f(a, b)\n"))
+
+
+def test_of_two_sites_at_one_span_the_later_is_the_outer() -> None:
+    class Numbered(Wrap):
+        def rewrite(self, site: Site, node: cst.CSTNode) -> Replacement:
+            assert isinstance(node, cst.BaseExpression)
+            return cst.Call(cst.Name(site.reason), [cst.Arg(node)])
+
+    sites = [Site(Span(0, 1), Action.EDIT, Confidence.PROVEN, name) for name in "pqr"]
+    edits, new = rewrite(Numbered(), "a\n", sites, "\n", LineIndex("a\n"))
+    assert edits == [Edit(Span(0, 1), "r(q(p(a)))")]
+    assert new == {Span(0, 1): "r(q(p(a)))"}
+
+
+@st.composite
+def nested_sites(draw: st.DrawFn) -> tuple[str, list[Site]]:
+    """Lists within lists, and sites at some of them in any order."""
+    tree = st.recursive(
+        st.sampled_from(["a", "bb"]),
+        lambda inner: st.lists(inner, max_size=3).map(lambda parts: f"[{', '.join(parts)}]"),
+        max_leaves=12,
+    )
+    text = draw(tree)
+    nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.expr)]
+    spans = [Span(node.col_offset, node.end_col_offset or 0) for node in nodes]
+    return text, [site(span) for span in draw(st.lists(st.sampled_from(spans), unique=True))]
+
+
+@given(nested_sites())
+def test_every_site_is_wrapped_where_it_stands(pair: tuple[str, list[Site]]) -> None:
+    text, sites = pair
+    edits, new = rewrite(Wrap(), text, sites, "\n", LineIndex(text))
+    expected = ""
+    for offset in range(len(text) + 1):
+        expected += ")" * sum(s.span.end == offset for s in sites)
+        expected += "w(" * sum(s.span.start == offset for s in sites)
+        expected += text[offset : offset + 1]
+    assert splice(text, Span(0, len(text)), edits) == expected
+    assert new.keys() == {s.span for s in sites}
+    assert [edit.span for edit in edits] == sorted(edit.span for edit in edits)
+
+
+def test_many_sites_are_put_in_order_without_comparing_each_with_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compared = 0
+
+    class Counted(Span):
+        def contains(self, other: Span) -> bool:
+            nonlocal compared
+            compared += 1
+            return super().contains(other)
+
+    def no_work(_codemod: Codemod, site: Site, *_: object) -> Edit:
+        return Edit(site.span, "w")
+
+    monkeypatch.setattr("jaxmigrate.rewriting.splice._edit", no_work)
+    count = 2000
+    sites = [site(Counted(3 * n, 3 * n + width)) for n in range(count) for width in (1, 2)]
+    text = "ab\n" * count
+    edits, _ = rewrite(Wrap(), text, sites, "\n", LineIndex(text))
+    assert len(edits) == count
+    assert compared < 10 * len(sites)
 
 
 @pytest.mark.parametrize(
