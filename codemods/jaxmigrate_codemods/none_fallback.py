@@ -84,8 +84,10 @@ class NoneFallback(Codemod):
 
 
 def _layout_problem(fallback: Fallback, module: Facts) -> str | None:
-    if not module.starts_line(fallback.statement):
+    if not module.starts_line(fallback.statement) or not module.starts_line(fallback.kept):
         return "it does not start a line"
+    if hasattr(fallback.kept, "body"):
+        return "the fallback is more than one simple statement"
     if module.has_long_string(fallback.statement):
         return "it holds a string of several lines"
     return None

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from command_line import BROKEN, MENDED, RETIRED, call, fill, process
+from command_line import BROKEN, MENDED, RETIRED, call, fill, git, process
 
 as_a_user = pytest.mark.skipif(
     not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything"
@@ -234,3 +234,37 @@ def test_odd_file_names_are_names_like_any_other(tmp_path: Path, name: str) -> N
     fill(tmp_path, {name: RETIRED})
     assert call("run", "--write", cwd=tmp_path).code == 0
     assert (tmp_path / name).read_text() == MENDED
+
+
+@pytest.mark.skipif(os.name == "nt", reason="file names are text there")
+def test_a_patch_of_a_file_whose_name_is_not_utf_8_applies(tmp_path: Path) -> None:
+    file = tmp_path / os.fsdecode(b"caf\xe9.py")
+    try:
+        file.write_text(RETIRED)
+    except OSError:
+        pytest.skip("this file system takes UTF-8 names only")
+    assert process("run", "--patch", "p.patch", cwd=tmp_path).code == 0
+    git(tmp_path, "apply", "p.patch")
+    assert file.read_text() == MENDED
+
+
+def test_5_000_terms_are_no_failure_in_a_file_that_mentions_nothing(tmp_path: Path) -> None:
+    fill(tmp_path, {"deep.py": "x = " + " + ".join(["1"] * 5000) + "\n"})
+    answer = process("run", cwd=tmp_path)
+    assert answer.code == 0, answer.both
+
+
+@pytest.mark.parametrize("arguments", [(), ("--write",), ("--write", "--patch", "p.patch")])
+def test_it_works_without_git_on_the_path(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    fill(tmp_path, {"a.py": RETIRED})
+    answer = process("run", *arguments, cwd=tmp_path, extra={"PATH": str(tmp_path / "no")})
+    assert answer.code == 0, answer.both
+    assert "git diff" not in answer.out
+    assert (tmp_path / "a.py").read_text() == (MENDED if arguments else RETIRED)
+
+
+def test_a_file_called_minus_is_a_file_where_it_is_not_the_word(tmp_path: Path) -> None:
+    fill(tmp_path, {"-": RETIRED})
+    answer = process("run", "./-", "--write", cwd=tmp_path, stdin=b"x = (\n")
+    assert answer.code == 0, answer.both
+    assert (tmp_path / "-").read_text() == MENDED

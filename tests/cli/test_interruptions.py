@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from command_line import RETIRED, call, command, contents, environment, fill
+from command_line import RETIRED, call, command, contents, environment, fill, process
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 
@@ -34,6 +34,23 @@ def interrupted(*args, **kwargs):
 
 module.{function} = interrupted
 main(sys.argv[1:])
+"""
+
+AT_START = """
+import os, signal, threading
+import jaxmigrate.pool as pool
+from jaxmigrate.cli import main
+
+if __name__ == "__main__":
+    plain = pool._start
+
+    def timed(*args):
+        threading.Timer({delay}, os.killpg, (0, signal.SIGINT)).start()
+        pool._start = plain
+        return plain(*args)
+
+    pool._start = timed
+    main(["run", "--quiet", "-j", "2"])
 """
 
 
@@ -146,3 +163,81 @@ def test_no_temporary_file_is_left_behind(tmp_path: Path) -> None:
     fill(tmp_path, {f"m{i:02}.py": RETIRED for i in range(5)})
     call("run", "--write", cwd=tmp_path)
     assert sorted(contents(tmp_path)) == [f"m{i:02}.py" for i in range(5)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("run",), 0),
+        (("run", "--check"), 1),
+        (("run", "bad.py"), 3),
+        (("run", "-h"), 0),
+        (("list",), 0),
+    ],
+)
+def test_a_reader_that_is_gone_changes_nothing_of_the_exit_code(
+    tmp_path: Path, arguments: tuple[str, ...], code: int
+) -> None:
+    fill(tmp_path, {"a.py": RETIRED})
+    if code == 3:
+        fill(tmp_path, {"bad.py": "def f(:\n"})
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as gone:
+        done = subprocess.run(
+            command(*arguments),
+            cwd=tmp_path,
+            env=environment(),
+            stdout=gone,
+            stderr=subprocess.PIPE,
+            check=False,
+            timeout=120,
+        )
+    assert (done.returncode, done.stderr) == (code, b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+@pytest.mark.parametrize("arguments", [("run",), ("run", "--format", "json"), ("list",)])
+def test_output_that_cannot_be_written_is_said_to_be(
+    tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    fill(tmp_path, {"a.py": RETIRED})
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            command(*arguments),
+            cwd=tmp_path,
+            env=environment(),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+            timeout=120,
+        )
+    assert done.returncode == 2
+    assert done.stderr.decode().splitlines() == [
+        "jaxmigrate: the output cannot be written: No space left on device"
+    ]
+
+
+def test_all_of_a_large_output_arrives_in_a_pipe(tmp_path: Path) -> None:
+    fill(tmp_path, {f"m{i:02}.py": SITES for i in range(COUNT)})
+    answer = process("run", cwd=tmp_path)
+    assert answer.out.count("+jax.tree.map") == COUNT * 20
+    assert "--write" in answer.out.splitlines()[-1]
+
+
+@pytest.mark.parametrize("delay", [0.3, 0.5, 0.7, 0.9])
+def test_control_c_while_workers_start_prints_one_line(tmp_path: Path, delay: float) -> None:
+    fill(tmp_path, {f"m{i:03}.py": SITES for i in range(300)})
+    running = subprocess.Popen(
+        [sys.executable, "-c", AT_START.format(delay=delay)],
+        cwd=tmp_path,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    out, err = running.communicate(timeout=120)
+    assert "Traceback" not in out + err
+    assert running.returncode in (0, 130)
+    assert len(err.splitlines()) == (1 if running.returncode == 130 else 0)

@@ -261,3 +261,12 @@ def test_codemods_that_wait_for_each_other_are_named(tmp_path: Path) -> None:
     assert answer.code == 2
     assert "other" in answer.err
     assert len(answer.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_whatever_a_codemod_raises_costs_the_file_only(tmp_path: Path, jobs: str) -> None:
+    rewrite = "raise type('Odd', (BaseException,), {})('two\\nlines')"
+    answer = run(tmp_path, OTHERS, "--write", "-j", jobs, rewrite=rewrite)
+    assert answer.code == 4, answer.both
+    assert "error: m.py: internal error: Odd: two lines" in answer.both.splitlines()
+    assert text(tmp_path, "a.py") == text(tmp_path, "z.py") == MENDED

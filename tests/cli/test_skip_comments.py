@@ -171,3 +171,12 @@ def test_skipping_holds_in_worker_processes(tmp_path: Path) -> None:
     source = HEAD + SKIPPED["behind the call"]
     fill(tmp_path, {"a.py": source, "b.py": source})
     assert process("run", "--check", "-j", "2", cwd=tmp_path).code == 0
+
+
+def test_an_unknown_name_is_told_and_one_that_did_not_run_is_none(tmp_path: Path) -> None:
+    source = "x = 1  # jaxmigrate: skip=tree-alias,none-prefix\n"
+    fill(tmp_path, {"a.py": source})
+    answer = call("run", "--select", "tree-aliases", "--format", "json", cwd=tmp_path)
+    assert [site["reason"] for site in answer.file("a.py")["sites"]] == [
+        "no codemod is called tree-alias"
+    ]

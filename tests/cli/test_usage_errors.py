@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from command_line import RETIRED, call, contents, fill, process
+from command_line import RETIRED, call, contents, fill, git, process
 
 CODEMODS = ("none-prefix", "tree-aliases")
 BAD = {
@@ -93,3 +93,26 @@ def test_no_arguments_at_all_show_the_help(tmp_path: Path) -> None:
     assert answer.code in (0, 2)
     assert "Usage: jaxmigrate" in answer.both
     assert "Traceback" not in answer.both
+
+
+@pytest.mark.parametrize(
+    "place", [("--patch", "missing/p.patch"), ("--patch", "."), ("--patch-dir", "mine/below")]
+)
+def test_a_patch_that_cannot_be_saved_stops_a_run_before_it_writes(
+    tmp_path: Path, place: tuple[str, str]
+) -> None:
+    before = contents(fill(tmp_path, {"a.py": RETIRED, "mine": "mine\n"}))
+    answer = call("run", "--write", *place, cwd=tmp_path)
+    assert answer.code == 2
+    assert len(answer.err.splitlines()) == 1
+    assert contents(tmp_path) == before
+
+
+def test_a_file_with_uncommitted_changes_above_the_folder_is_named(tmp_path: Path) -> None:
+    fill(tmp_path, {"a.py": RETIRED, "sub/b.py": "x = 1\n"})
+    git(tmp_path, "init", "-q")
+    answer = call("run", "..", "--write", cwd=tmp_path / "sub")
+    assert answer.code == 2
+    assert len(answer.err.splitlines()) == 1
+    assert "a.py: uncommitted changes" in answer.err
+    assert (tmp_path / "a.py").read_text() == RETIRED

@@ -131,7 +131,9 @@ def judge(source: str, migrate: Migrate = migrate) -> Verdict:
     result = migrate(source)
     after = result.after.decode(result.encoding)
     old, new, back = run_old(source), run(after), run_old(after)
-    held = tuple(site.reason for site in result.sites if site.action is not Action.EDIT)
+    held = tuple(
+        site.reason for site in result.sites if site.action is not Action.EDIT and not site.needless
+    )
     failure = result.failure.message if result.failure is not None else ""
     if failure:
         status = Status.FAILED

@@ -48,7 +48,7 @@ def fallbacks(module: Module, project: Project, calls: tuple[TreeCall, ...]) -> 
 def _fallback(statement: ast.Try, calls: list[TreeCall], project: Project) -> Fallback | None:
     if len(statement.handlers) != 1 or not _catches(statement.handlers[0]):
         return None
-    kept = _kept(statement.handlers[0].body)
+    kept = _kept(statement.handlers[0])
     tried = [c for c in calls if c.many and _within(c.node, statement.body)]
     if kept is None or len(tried) != 1:
         return None
@@ -63,8 +63,9 @@ def _catches(handler: ast.ExceptHandler) -> bool:
     return all(isinstance(t, ast.Name) and t.id in _CAUGHT for t in types)
 
 
-def _kept(body: list[ast.stmt]) -> ast.stmt | None:
-    """The statement that runs when the message is the one looked for, all else being raised."""
+def _kept(handler: ast.ExceptHandler) -> ast.stmt | None:
+    """The statement that runs when the message is the one looked for, all else being raised again."""
+    body = handler.body
     if not body or not isinstance(body[0], ast.If):
         return None
     wanted = _looks_for_message(body[0].test)
@@ -72,9 +73,17 @@ def _kept(body: list[ast.stmt]) -> ast.stmt | None:
         return None
     yes, no = body[0].body, body[0].orelse or body[1:]
     chosen, other = (yes, no) if wanted else (no, yes)
-    if len(other) != 1 or not isinstance(other[0], ast.Raise) or len(chosen) != 1:
+    if len(other) != 1 or not _raises_again(other[0], handler.name) or len(chosen) != 1:
         return None
     return chosen[0]
+
+
+def _raises_again(statement: ast.stmt, caught: str | None) -> bool:
+    """Whether a statement raises what was caught, as it was."""
+    if not isinstance(statement, ast.Raise) or statement.cause is not None:
+        return False
+    raised = statement.exc
+    return raised is None or (isinstance(raised, ast.Name) and raised.id == caught)
 
 
 def _looks_for_message(test: ast.expr) -> bool | None:
@@ -113,11 +122,43 @@ def _problem(
         return "the fallback does not make None a leaf"
     if call.callback is None or callable_on_none(call.callback, place, call.leading) != NONE:
         return "the fallback gives something else than None for None"
+    if not _calls_the_same(tried.callback, call.callback):
+        return "the fallback calls something else"
+    if tried.is_leaf is not None and not _is_none(tried.is_leaf):
+        return "the tree map that is tried has an is_leaf of its own"
     if [ast.dump(tree) for tree in call.trees] != [ast.dump(tree) for tree in tried.trees]:
         return "the fallback maps other trees"
     if _around(statement.body[0], tried.node) != _around(kept, call.node):
         return "the fallback does something else with the result"
     return None
+
+
+def _calls_the_same(tried: ast.expr | None, guarded: ast.expr) -> bool:
+    """Whether a guarded callback is the tried one but for None: `None if x is None else f(x, y)`."""
+    if tried is None:
+        return False
+    if ast.dump(tried) == ast.dump(guarded):
+        return True
+    if not isinstance(guarded, ast.Lambda) or not isinstance(guarded.body, ast.IfExp):
+        return False
+    branches = [b for b in (guarded.body.body, guarded.body.orelse) if not _is_none(b)]
+    if len(branches) != 1:
+        return False
+    if isinstance(tried, ast.Lambda):
+        same_parameters = ast.dump(tried.args) == ast.dump(guarded.args)
+        return same_parameters and ast.dump(tried.body) == ast.dump(branches[0])
+    called = branches[0]
+    parameters = [arg.arg for arg in (*guarded.args.posonlyargs, *guarded.args.args)]
+    return (
+        isinstance(called, ast.Call)
+        and ast.dump(called.func) == ast.dump(tried)
+        and not called.keywords
+        and [getattr(arg, "id", None) for arg in called.args] == parameters
+    )
+
+
+def _is_none(expr: ast.expr) -> bool:
+    return isinstance(expr, ast.Constant) and expr.value is None
 
 
 def _around(statement: ast.stmt, call: ast.Call) -> str:

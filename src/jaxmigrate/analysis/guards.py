@@ -156,6 +156,8 @@ def plan_guard(call: TreeCall, place: Place, text_of: TextOf, *, several: bool) 
 
 
 def _unreadable(call: TreeCall) -> Refused | Elsewhere | None:
+    if call.callback is None and call.is_partial and not call.starred:
+        return Elsewhere("the callback comes with the calls of the partial")
     if call.callback is None:
         return Refused("the callback comes out of a starred argument, so it cannot be guarded here")
     if call.rest_unknown:
@@ -200,7 +202,9 @@ def _most_leaves(args: ast.arguments, leading: int) -> float:
 
 def _gives_none(call: TreeCall, place: Place) -> bool:
     assert call.callback is not None
-    return callable_on_none(call.callback, place, call.leading) == NONE
+    functions = definitions_of(call.callback, place)
+    fits = all(_takes(function.args, call) for function, _ in functions)
+    return fits and callable_on_none(call.callback, place, call.leading) == NONE
 
 
 def _predicate(call: TreeCall, place: Place, text_of: TextOf) -> _Predicate | Unneeded | Refused:
@@ -239,13 +243,14 @@ def _with_none(given: ast.Lambda, parameter: str, text_of: TextOf) -> str | None
     if given.args.defaults or given.args.kwonlyargs or given.args.vararg:
         return None
     uses = [n for n in nodes if isinstance(n, ast.Name) and n.id == parameter]
-    return f"({text_of(given.body, uses, 'None')})"
+    text = text_of(given.body, uses, "None")
+    return text if isinstance(given.body, ast.Call | ast.Name | ast.Attribute) else f"({text})"
 
 
 def _other_predicate(
     given: ast.expr, outcome: Outcome, call: TreeCall, place: Place, text_of: TextOf
 ) -> _Predicate | Refused:
-    by_name = callable_later(given, call.node, place)
+    by_name = callable_later(given, call.node, place, much_later=call.is_partial)
     node = fresh(_NODE_NAMES, names_in(given) if by_name else ())
     default = None if by_name else fresh(_PREDICATE_NAMES, (node,))
     if isinstance(outcome, Known):
@@ -278,7 +283,7 @@ def _lambda_guard(
 
 def _wrapper(call: TreeCall, place: Place, predicate: _Predicate) -> WrapperGuard:
     assert call.callback is not None
-    by_name = callable_later(call.callback, call.node, place)
+    by_name = callable_later(call.callback, call.node, place, much_later=call.is_partial)
     taken = set(predicate.names) if predicate.unless else set()
     if by_name:
         taken |= names_in(call.callback)

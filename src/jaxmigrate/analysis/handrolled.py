@@ -112,6 +112,8 @@ class _Reader:
             return None
         if len(made.generators) != 1 or loop.ifs or loop.is_async:
             return None
+        if isinstance(made.elt, ast.NamedExpr | ast.Yield | ast.YieldFrom):
+            return None
         known = {
             id(use)
             for use in self._uses(treedef)

@@ -46,17 +46,39 @@ def leaf_names(count: int, taken: Iterable[str]) -> list[str]:
     return found
 
 
-def callable_later(function: ast.expr, call: ast.Call, place: Place) -> bool:
+def callable_later(
+    function: ast.expr, call: ast.Call, place: Place, *, much_later: bool = False
+) -> bool:
     """Whether evaluating `function` later, inside a lambda in its place, gives what it gives now.
 
     True for a plain name that nothing rebinds meanwhile, a function of a module, a method known from
-    its class. A class body's own names are not seen by a lambda there.
+    its class. A class body's own names are not seen by a lambda there. `much_later` says that the
+    lambda outlives the call, as in a partial.
     """
     if isinstance(function, ast.Name):
-        return _name_stays(function.id, call, place)
+        settled = not much_later or _is_settled(function.id, place)
+        return settled and _name_stays(function.id, call, place)
+    if much_later and not _root_is_settled(function, place):
+        return False
     if not isinstance(function, ast.Attribute):
         return False
     return _is_module_member(function, call, place) or _is_own_method(function, place)
+
+
+def _root_is_settled(function: ast.expr, place: Place) -> bool:
+    while isinstance(function, ast.Attribute):
+        function = function.value
+    return isinstance(function, ast.Name) and _is_settled(function.id, place)
+
+
+def _is_settled(name: str, place: Place) -> bool:
+    """Whether a name stands for one thing for good: built in, imported, or defined in the module."""
+    owner = place.scope.owner(name)
+    if owner is None:
+        return True
+    bindings = owner.bindings[name]
+    defined = (Kind.IMPORT, Kind.FUNCTION, Kind.CLASS)
+    return owner.parent is None and len(bindings) == 1 and bindings[0].kind in defined
 
 
 def _name_stays(name: str, call: ast.Call, place: Place) -> bool:

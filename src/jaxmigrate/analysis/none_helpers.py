@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from functools import lru_cache
 
 from jaxmigrate.analysis.on_none import AnyFunction, Place, definitions_of
 from jaxmigrate.analysis.project import Module, Project
-from jaxmigrate.analysis.scopes import FUNCTIONS, Binding, Kind, Scope
+from jaxmigrate.analysis.scopes import Binding, Kind, Scope
 
 
 def none_helper(place: Place, before: ast.AST) -> str | None:
@@ -39,16 +38,11 @@ def _is_helper(name: str, place: Place) -> bool:
 
 
 def _is_bound_by_then(binding: Binding, scope: Scope, place: Place, before: ast.AST) -> bool:
-    """Whether code that runs along with the scope's own comes after the binding."""
-    runs_later = any(isinstance(inner.node, FUNCTIONS) for inner in _between(place.scope, scope))
-    return runs_later or getattr(binding.node, "lineno", 0) < getattr(before, "lineno", 0)
-
-
-def _between(inner: Scope, outer: Scope) -> Iterator[Scope]:
-    scope: Scope | None = inner
-    while scope is not None and scope is not outer:
-        yield scope
-        scope = scope.parent
+    """Whether the helper is bound above, by a statement of the scope that always runs."""
+    parents = place.module.scopes.parents
+    statement = parents.get(binding.node) if binding.kind is not Kind.FUNCTION else binding.node
+    always = statement is not None and parents.get(statement) is scope.node
+    return always and getattr(binding.node, "lineno", 0) < getattr(before, "lineno", 0)
 
 
 def _could_be_helper(name: str, binding: Binding) -> bool:

@@ -225,6 +225,8 @@ class _Run:
         if isinstance(left, Unknown) or not isinstance(container, ast.Tuple | ast.List | ast.Set):
             return UNKNOWN
         items = [self.value(item) for item in container.elts]
+        if left in items:
+            return Known(positive)
         if any(isinstance(item, Unknown) for item in items):
             return UNKNOWN
         return Known((left in items) is positive)

@@ -31,7 +31,8 @@ def judge(call: TreeCall, known: Known | None, place: Place, lines: LineText) ->
     """
     words = short(call.trees[0]) if call.trees else "the first tree"
     verdict = judge_tree(words, known)
-    if verdict.confidence is not Confidence.POSSIBLE:
+    seen = known is not None and known.strongest.outcome is Outcome.NO_NONE
+    if verdict.confidence is not Confidence.POSSIBLE or seen:
         return verdict
     found = tuple(signs(call, place, lines))[:_MAX_EVIDENCE]
     if found:
@@ -51,7 +52,7 @@ def judge_tree(words: str, known: Known | None) -> Verdict:
     if outcome is Outcome.SAME_NONES:
         return Verdict(None, "the other trees hold None wherever the first one does")
     if outcome is Outcome.NO_NONE:
-        return Verdict(None, f"{words} holds no None")
+        return Verdict(Confidence.POSSIBLE, f"no None is seen to meet a value in {words}")
     if known.minded is not None:
         note = known.minded.note
         return Verdict(Confidence.LIKELY, f"{words} may hold None: {note}", (known.minded,))

@@ -89,11 +89,11 @@ def why_not_there(destination: Path) -> str | None:
 
 def why_not_under(directory: Path) -> str | None:
     """Why no patches can be written under `directory`, in words; it need not be there yet."""
-    place = Path(os.path.realpath(directory))
+    target = place = Path(os.path.realpath(directory))
     while not os.path.lexists(place):
         place = place.parent
     if not place.is_dir():
-        return "it is not a folder" if place.samefile(directory) else f"{place.name} is no folder"
+        return "it is not a folder" if place == target else f"{place.name} is not a folder"
     return None if os.access(place, os.W_OK) else "permission denied"
 
 

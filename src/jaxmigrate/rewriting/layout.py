@@ -45,19 +45,24 @@ def layout(
     asked for only where a line is long at all.
     """
     old_lines, new_lines = LineIndex(old_text), LineIndex(new_text)
-    if not any(_is_long(span, new_lines, _NEVER_LONG) for span in moved_spans(edits)):
+    if not any(_is_long(span, new_lines, _NEVER_LONG) for span in moved_spans(edits)) and not any(
+        "\n" in old_text[edit.span.start : edit.span.end] for edit in edits
+    ):
         return []
     style = style_of_file()
     found: list[Edit] = []
     for place in _by_statement(old_tree, edits, old_lines):
-        if not _is_long(place.new, new_lines, style.width) or _in_fstring(place, old_lines):
+        is_long = _is_long(place.new, new_lines, style.width)
+        spread = "\n" in old_text[place.old.start : place.old.end]
+        if not (is_long or spread) or _in_fstring(place, old_lines):
             continue
         if any(
             edit.span.start < place.new.end and place.new.start < edit.span.end for edit in found
         ):
             continue
         edit = _formatted(old_text, new_text, place, old_lines, new_lines, style)
-        edit = edit or _fitted(new_text, place, old_lines, new_lines, style)
+        if edit is None and is_long:
+            edit = _fitted(new_text, place, old_lines, new_lines, style)
         if edit is not None:
             found.append(edit)
     return found

@@ -251,7 +251,7 @@ def _ini(path: Path, section: str) -> Mapping[str, str]:
     try:
         text = path.read_text(encoding="utf-8")
         # .editorconfig may begin with keys that belong to no section.
-        parser.read_string(text if text.lstrip().startswith("[") else f"[]\n{text}")
+        parser.read_string(text if text.lstrip().startswith("[") else f"[top]\n{text}")
     except _UNREADABLE:
         return {}
     return dict(parser[section]) if parser.has_section(section) else {}

@@ -42,8 +42,15 @@ class Meeting:
 
 
 def meeting(first: Value, others: Sequence[Value], classes: Classes) -> Meeting:
-    """What it means that `first` is mapped along with `others`."""
-    return _meet(first, list(others), classes, MAX_DEPTH)
+    """What it means that `first` is mapped along with `others`.
+
+    That they hold the same Nones is said of whole trees only: what is known of parts may be out of
+    date, where something else changed a tree in place.
+    """
+    if all(_same(first, other) for other in others):
+        return Meeting(Outcome.SAME_NONES)
+    found = _meet(first, list(others), classes, MAX_DEPTH)
+    return Meeting(Outcome.NO_NONE) if found.outcome is Outcome.SAME_NONES else found
 
 
 def children(value: Value, classes: Classes) -> Iterator[tuple[Key | None, Value]]:
