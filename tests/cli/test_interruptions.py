@@ -74,7 +74,7 @@ def interrupt(
 @pytest.mark.parametrize("at", [1, 2, 17])
 def test_an_interrupt_while_writing_leaves_every_file_whole(tmp_path: Path, at: int) -> None:
     fill(tmp_path, {f"m{i:02}.py": SITES for i in range(COUNT)})
-    code, said = interrupt(tmp_path, "cli.running", "write", at, "--write")
+    code, said = interrupt(tmp_path, "sources.write", "write", at, "--write")
     assert code == 130
     assert "interrupted" in said
     assert "Traceback" not in said

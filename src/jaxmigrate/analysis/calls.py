@@ -98,6 +98,8 @@ def tree_map_name(
     expr: ast.expr, scope: Scope, module: Module, project: Project
 ) -> tuple[str, Bound] | None:
     """The dotted JAX name of the tree map that `expr` stands for, and what partials bound; or None."""
+    if isinstance(expr, ast.Call):
+        return _entity_as_tree_map(Value(module, expr, scope), project, _MAX_PARTIALS)
     if not _may_be_tree_map(expr, scope, project):
         return None
     return _as_tree_map(project.resolve(expr, scope, module), project, _MAX_PARTIALS)

@@ -38,24 +38,30 @@ class _ReaderGone(Exception):
     """Whoever read standard output reads no more: what is left to print interests nobody."""
 
 
+class _Interrupted(Exception):
+    """The user pressed Ctrl-C."""
+
+
 @contextmanager
-def _minding_the_reader() -> Iterator[None]:
-    # click would take the error for its own, and exit with 1.
+def _ours() -> Iterator[None]:
+    """Keep from click what it would deal with itself, the one by exit 1, the other by an empty line."""
     try:
         yield
     except BrokenPipeError as error:
         raise _ReaderGone from error
+    except KeyboardInterrupt as error:
+        raise _Interrupted from error
 
 
 class _Commands(click.Group):
     """A group whose commands are imported when they are asked for."""
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
-        with _minding_the_reader():
+        with _ours():
             return super().make_context(*args, **kwargs)
 
     def invoke(self, ctx: click.Context) -> Any:
-        with _minding_the_reader():
+        with _ours():
             return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -98,7 +104,9 @@ def _exit_code(arguments: Sequence[str] | None) -> int:
         return cli.main(arguments, prog_name="jaxmigrate", standalone_mode=False) or 0
     except click.exceptions.Exit as stop:
         return stop.exit_code
-    except (click.Abort, KeyboardInterrupt):
+    except (_Interrupted, click.Abort, KeyboardInterrupt):
+        if sys.stderr.isatty():
+            click.echo(err=True)  # behind the ^C that the terminal shows
         _say("interrupted; no file is left half-written")
         return _INTERRUPTED
     except _ReaderGone:

@@ -19,18 +19,21 @@ if TYPE_CHECKING:
 @click.option("--color/--no-color", default=None, help="Colours; default: on a terminal.")
 def command(name: str, color: bool | None) -> None:
     """Say what the codemod NAME does, why, and what it leaves alone."""
+    from jaxmigrate.cli.printing import printing
     from jaxmigrate.output.text import is_terminal
     from jaxmigrate.registry import choose
 
     text = explanation(choose([name])[0])
     if not is_terminal(color, sys.stdout, os.environ):
-        click.echo(text)
+        with printing():
+            click.echo(text)
         return
     from rich.markdown import Markdown
 
     from jaxmigrate.output.terminal import rich_console
 
-    rich_console(color, sys.stdout).print(Markdown(text))
+    with printing():
+        rich_console(color, sys.stdout).print(Markdown(text))
 
 
 def explanation(codemod: Codemod) -> str:

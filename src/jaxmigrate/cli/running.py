@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
+from jaxmigrate.cli.printing import printing
 from jaxmigrate.cli.progress import progress
 from jaxmigrate.errors import SourceError, UsageError
 from jaxmigrate.model import Confidence, Failure, FailureKind, FileResult, RunResult
@@ -89,21 +89,9 @@ def execute(options: Options) -> int:
         result = _written(result, request.root, options)
     prefix = _prefix(request.root)
     _save_patches(result, options, prefix or "")
-    with _as_far_as_it_is_read():
+    with printing():
         _show(result, options, sys.stdout, prefix)
     return exit_code(result, check=options.check)
-
-
-@contextmanager
-def _as_far_as_it_is_read() -> Iterator[None]:
-    """For the last thing that is done: a reader that goes away changes nothing of what was done."""
-    try:
-        yield
-        sys.stdout.flush()
-    except BrokenPipeError:
-        pass
-    except OSError as error:
-        raise UsageError(f"the output cannot be written: {error.strerror}") from error
 
 
 def _refuse_places(options: Options) -> None:
@@ -246,7 +234,7 @@ def _through_pipe(options: Options) -> int:
     name = options.stdin_filename or "stdin.py"
     request = _request(options, (Path(name),))
     result = run_on_text(sys.stdin.buffer.read(), name, request)
-    with _as_far_as_it_is_read():
+    with printing():
         if options.json:
             _show(result, options, sys.stdout, None)
         elif not options.check:

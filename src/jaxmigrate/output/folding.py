@@ -47,15 +47,20 @@ def _size(char: str) -> int:
 
 
 def _stops(text: str, first: int, rest: int, breaks: str) -> Iterator[int]:
-    start, room, used = 0, first, 0
-    for index, char in enumerate(text):
-        size = _size(char)
-        if used + size > room:
-            stop = _break(text, start, index, breaks)
-            yield stop
-            start, room, used = stop, rest, width(text[stop:index])
-        used += size
-    yield len(text)
+    start, room = 0, first
+    while (stop := _fitting(text, start, room)) < len(text):
+        start, room = _break(text, start, stop, breaks), rest
+        yield start
+    yield stop
+
+
+def _fitting(text: str, start: int, room: int) -> int:
+    """Where the text from `start` that fits into `room` cells ends."""
+    for index in range(start, len(text)):
+        room -= _size(text[index])
+        if room < 0:
+            return index
+    return len(text)
 
 
 def _break(text: str, start: int, stop: int, breaks: str) -> int:
