@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from bisect import bisect_right
 from itertools import accumulate
 
@@ -14,6 +15,11 @@ def newline_of(text: str) -> str:
     crlf = text.count("\r\n")
     counts = {"\n": text.count("\n") - crlf, "\r\n": crlf, "\r": text.count("\r") - crlf}
     return max(counts, key=lambda newline: counts[newline])
+
+
+def searchable(text: str) -> str:
+    """The text with its identifiers spelled as Python reads them (NFKC), to look for words in."""
+    return text if text.isascii() else unicodedata.normalize("NFKC", text)
 
 
 class LineIndex:

@@ -19,7 +19,7 @@ from jaxmigrate.analysis.project import Module, Project, module_of
 from jaxmigrate.analysis.trees.evidence import Table, collect
 from jaxmigrate.codemod import Codemod, NodeKind, Site
 from jaxmigrate.errors import SourceError
-from jaxmigrate.lines import LineIndex, newline_of
+from jaxmigrate.lines import LineIndex, newline_of, searchable
 from jaxmigrate.model import (
     Action,
     Confidence,
@@ -199,7 +199,8 @@ class _Migration:
     def _may_concern(self, codemod: Codemod) -> bool:
         """Whether the file mentions anything that a codemod needs, or an alias of a tree map."""
         words = (*codemod.mentions, *self.project.aliases)
-        return any(word in self.source.text for word in words)
+        text = searchable(self.source.text)
+        return any(word in text for word in words)
 
     def _through(self, codemod: Codemod, stage: _Stage) -> _Stage:
         text = stage.facts.text

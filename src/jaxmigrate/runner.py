@@ -13,11 +13,13 @@ from typing import Final
 
 from packaging.version import Version
 
-from jaxmigrate.analysis.aliases import alias_names
+from jaxmigrate.analysis.aliases import alias_names, project_aliases
 from jaxmigrate.analysis.mentions import Mentions
 from jaxmigrate.analysis.project import Project
 from jaxmigrate.analysis.trees.evidence import Table, collect
+from jaxmigrate.context import files_around
 from jaxmigrate.errors import SourceError
+from jaxmigrate.lines import searchable
 from jaxmigrate.model import Confidence, Failure, FailureKind, FileResult, RunResult
 from jaxmigrate.pipeline import Settings, deep_recursion, migrate_file, parse_tree
 from jaxmigrate.registry import choose
@@ -90,10 +92,13 @@ def run(
     found = discover(request.paths, request.exclude, request.root)
     with _no_warnings():
         collected = _collect(found.files, settings)
+        context = files_around(request.paths, request.exclude, request.root, found.files)
+        _look_around(collected, context)
         results = [*collected.results, *(_failure(path, why) for path, why in found.problems)]
         project = Project(collected.texts, collected.texts.get, collected.aliases)
         settings = _with_evidence(settings, project, collected)
-        migrated = _migrated(collected, found.files, request, settings, project)
+        files = (*found.files, *context)
+        migrated = _migrated(collected, files, request, settings, project)
         for done, result in enumerate(migrated, start=1):
             results.append(result)
             progress(done, len(collected.candidates))
@@ -135,15 +140,27 @@ def _collect(files: Iterable[FoundFile], settings: Settings) -> _Collected:
             collected.results.append(_failure(found.path, str(error)))
             continue
         collected.texts[source.path] = source.text
-        if any(word in source.text for word in words):
+        if any(word in searchable(source.text) for word in words):
             collected.candidates.append(source)
-            collected.aliases |= alias_names(source.text)
         else:
             rest.append(source)
+    texts = [source.text for source in collected.candidates]
+    collected.aliases = project_aliases(texts)
     _add_users_of_aliases(collected, rest)
     with deep_recursion():
         collected.results.extend(_only_parsed(source) for source in rest)
     return collected
+
+
+def _look_around(collected: _Collected, context: Iterable[FoundFile]) -> None:
+    """Add the texts of files that are not to be edited, for what they tell of the others."""
+    for found in context:
+        try:
+            source = read(found)
+        except SourceError:
+            continue
+        collected.texts[source.path] = source.text
+        collected.aliases |= alias_names(source.text)
 
 
 def _add_users_of_aliases(collected: _Collected, rest: list[SourceFile]) -> None:
