@@ -352,7 +352,10 @@ def a_fallback_maps_the_same_trees(patch: Patch) -> None:
     patch.setattr(fallbacks, "_problem", lambda *_: None)
 
 
-@rule(setup=FALLBACK.format("lambda x, y: 0 if x is None else f(x, y)", "b"), call="out")
+MINDFUL = FALLBACK.replace('_c("f", p, g)', '0 if p is None else _c("f", p, g)')
+
+
+@rule(setup=MINDFUL.format("f", "b"), call="out")
 def a_fallback_gives_none_for_none(patch: Patch) -> None:
     asked = on_none.callable_on_none
 
