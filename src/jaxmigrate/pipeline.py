@@ -23,7 +23,6 @@ from jaxmigrate.lines import LineIndex, newline_of, searchable
 from jaxmigrate.model import (
     Action,
     Confidence,
-    Evidence,
     Failure,
     FailureKind,
     FileResult,
@@ -246,8 +245,8 @@ class _Migration:
             )
         lines = LineIndex(text)
 
-        def original(call: ast.Call) -> tuple[int, int]:
-            offset = to_original.offset(lines.offset(call.lineno, call.col_offset))
+        def original(position: tuple[int, int]) -> tuple[int, int]:
+            offset = to_original.offset(lines.offset(*position))
             line, column = self.original.position(offset)
             return line, len(self.original.line_text(line)[: column - 1].encode())
 
@@ -307,7 +306,7 @@ class _Migration:
                     action=site.action,
                     confidence=site.confidence,
                     reason=site.reason,
-                    evidence=tuple(self._as_read(piece, stage) for piece in site.evidence),
+                    evidence=site.evidence,
                     line=line,
                     column=column,
                     end_line=end_line,
@@ -318,13 +317,6 @@ class _Migration:
                     needless=site.needless,
                 )
             )
-
-    def _as_read(self, piece: Evidence, stage: _Stage) -> Evidence:
-        """Evidence from this file, its line told in terms of the file as it was read."""
-        if piece.path != self.source.path:
-            return piece
-        start = stage.to_original.offset(stage.facts.lines.line_start(piece.line), end=True)
-        return dataclasses.replace(piece, line=self.original.position(start)[0])
 
     def _checked(self, stage: _Stage) -> bytes:
         """The new bytes, if every promise holds that the result as a whole must keep."""

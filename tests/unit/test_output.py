@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console as RichConsole
@@ -406,6 +406,7 @@ def test_emphasis_loses_no_character(old: list[str], new: list[str]) -> None:
 
 
 @given(st.lists(st.text(max_size=20), max_size=4), st.integers(2, 30), st.integers(2, 30))
+@example(["00000⺀", "0000000000 ", "000"], 20, 2)  # a narrower row behind a break far back
 def test_folding_loses_no_character_and_fits(texts: list[str], first: int, rest: int) -> None:
     pieces = [Piece(text, str(number)) for number, text in enumerate(texts)]
     rows = list(fold(pieces, first, rest, " ,("))

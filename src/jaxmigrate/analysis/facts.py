@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Final, TypeAlias
 
 from packaging.version import Version
 
@@ -33,8 +34,12 @@ def _binds(statement: ast.Import | ast.ImportFrom, names: Collection[str]) -> bo
     return any(a.name == "*" or (a.asname or a.name) in names for a in statement.names)
 
 
-def _own_position(call: ast.Call) -> tuple[int, int]:
-    return call.lineno, call.col_offset
+Position: TypeAlias = tuple[int, int]
+"""A line from 1 and a column in UTF-8 bytes from 0."""
+
+
+def _own_position(position: Position) -> Position:
+    return position
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +75,7 @@ class Facts:
         project: Project,
         target: Version,
         evidence: Table | None = None,
-        original: Callable[[ast.Call], tuple[int, int]] = _own_position,
+        original: Callable[[Position], Position] = _own_position,
         with_helper: bool = False,
     ) -> None:
         self.with_helper = with_helper
@@ -105,7 +110,13 @@ class Facts:
 
     def evidence(self, node: ast.AST, note: str) -> Evidence:
         """A piece of evidence that stands at `node` in this file."""
-        return Evidence(self.path, getattr(node, "lineno", 1), note)
+        return self._as_read(Evidence(self.path, getattr(node, "lineno", 1), note))
+
+    def _as_read(self, piece: Evidence) -> Evidence:
+        """Evidence from this text, its line told in terms of the file as it was read."""
+        if piece.path != self.path:
+            return piece
+        return dataclasses.replace(piece, line=self._original((piece.line, 0))[0])
 
     def place(self, scope: Scope) -> Place:
         """The place to resolve names from, for code in `scope`."""
@@ -214,7 +225,7 @@ class Facts:
 
     def judge_tree(self, call: ast.Call, tree: ast.expr | None) -> Verdict:
         """How likely it is that the tree a `flatten_up_to` goes by holds a None."""
-        line, column = self._original(call)
+        line, column = self._original((call.lineno, call.col_offset))
         words = short(tree) if tree is not None else "the tree"
         return judge_tree(words, self._evidence.get((self.path, line, column)))
 
@@ -255,9 +266,9 @@ class Facts:
 
     def judge(self, call: TreeCall) -> Verdict:
         """How likely it is that the first tree of a call holds a None, and what says so."""
-        line, column = self._original(call.node)
+        line, column = self._original((call.node.lineno, call.node.col_offset))
         known = self._evidence.get((self.path, line, column))
-        return judge(call, known, self.place(call.scope), self._line_text)
+        return judge(call, known, self.place(call.scope), self._line_text, self._as_read)
 
     def _line_text(self, line: int) -> str:
         return self.lines.line_text(line) if 0 < line <= self.lines.line_count else ""

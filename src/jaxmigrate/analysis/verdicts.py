@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from jaxmigrate.analysis.calls import TreeCall
@@ -24,17 +25,24 @@ class Verdict:
     evidence: tuple[Evidence, ...] = ()
 
 
-def judge(call: TreeCall, known: Known | None, place: Place, lines: LineText) -> Verdict:
+def judge(
+    call: TreeCall,
+    known: Known | None,
+    place: Place,
+    lines: LineText,
+    as_read: Callable[[Evidence], Evidence],
+) -> Verdict:
     """The verdict on a many-tree call: what runs showed of it first, then signs.
 
-    `known` is what the interpreter found, `lines` gives those of the call's file.
+    `known` is what the interpreter found, `lines` gives those of the call's file, and `as_read` tells a
+    sign in terms of the file as it was read.
     """
     words = short(call.trees[0]) if call.trees else "the first tree"
     verdict = judge_tree(words, known)
     seen = known is not None and known.strongest.outcome is Outcome.NO_NONE
     if verdict.confidence is not Confidence.POSSIBLE or seen:
         return verdict
-    found = tuple(signs(call, place, lines))[:_MAX_EVIDENCE]
+    found = tuple(as_read(sign) for sign in signs(call, place, lines))[:_MAX_EVIDENCE]
     if found:
         return Verdict(Confidence.LIKELY, f"{words} may hold None: {found[0].note}", found)
     return verdict

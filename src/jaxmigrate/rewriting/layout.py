@@ -183,6 +183,8 @@ def _is_plain(statement: ast.stmt | None, text: str, lines: LineIndex, style: St
     if text[lines.line_start(statement.lineno) : start].replace(style.indent, ""):
         return False
     source = text[start : lines.offset(statement.lineno, statement.end_col_offset)]
+    if len(lines.line_text(statement.lineno)) > style.width:
+        return False
     return ast.unparse(statement).replace("'", '"') == source.replace("'", '"')
 
 
