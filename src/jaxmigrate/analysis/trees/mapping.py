@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from jaxmigrate.analysis.calls import TreeCall
-from jaxmigrate.analysis.on_none import Known, callable_on_none
+from jaxmigrate.analysis.on_none import NONE, Known, callable_on_none
 from jaxmigrate.analysis.trees import invocation
 from jaxmigrate.analysis.trees.references import Arguments, Frame, Instance, PartialMap
 from jaxmigrate.analysis.trees.values import (
@@ -129,7 +129,9 @@ class _Callback:
         if for_none not in self._answers:
             first = none(None) if for_none else replace(LEAF, leaf=True)
             args = (*([LEAF] * self._call.leading), first, *([UNKNOWN] * (self._trees - 1)))
-            if self._function.reference is None:
+            if for_none and self._skips_none():
+                answer = first
+            elif self._function.reference is None:
                 answer = UNKNOWN
             else:
                 answer = invocation.apply(
@@ -137,6 +139,15 @@ class _Callback:
                 )
             self._answers[for_none] = answer
         return self._answers[for_none]
+
+
+    def _skips_none(self) -> bool:
+        """Whether the callback certainly answers None with None, as a guarded one does."""
+        callback = self._call.callback
+        if callback is None:
+            return False
+        home = self._interpreter.place(self._frame).at(*self._call.home_of(callback))
+        return callable_on_none(callback, home, self._call.leading) == NONE
 
 
 def _mapped(tree: Value, callback: _Callback, minds_none: bool, depth: int = MAX_DEPTH) -> Value:
@@ -173,7 +184,7 @@ def _shaped(result: Value, tree: Value, callback: _Callback, minds_none: bool) -
     """A map that gives no None keeps the places of those there are; any map keeps at least them."""
     includes = tree.includes | ({tree.shape} if tree.shape is not None else set())
     gives_none = bool(holds_none(callback(False)))
-    if minds_none:
+    if minds_none and callback(True).none is not Is.YES:
         return replace(result, shape=None, includes=frozenset())
     return replace(result, shape=None if gives_none else tree.shape, includes=includes)
 
