@@ -104,8 +104,9 @@ def _asks_for_sentinel(call: TreeCall, place: Place) -> bool:
         for node in ast.walk(function):
             if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Is | ast.IsNot):
                 sides = (node.left, node.comparators[0])
-                named = [side.id for side in sides if isinstance(side, ast.Name)]
-                if len(named) == 2 and name in named:
+                ours = [s for s in sides if isinstance(s, ast.Name) and s.id == name]
+                theirs = [s for s in sides if isinstance(s, ast.Name | ast.Attribute)]
+                if ours and len(theirs) == 2:
                     return True
     return False
 
