@@ -140,7 +140,6 @@ class _Callback:
             self._answers[for_none] = answer
         return self._answers[for_none]
 
-
     def _skips_none(self) -> bool:
         """Whether the callback certainly answers None with None, as a guarded one does."""
         callback = self._call.callback
