@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 
@@ -135,7 +136,7 @@ def test_an_interrupt_while_a_process_starts_comes_afterwards() -> None:
 
     def start() -> None:
         with _no_interrupt():
-            os.kill(os.getpid(), signal.SIGINT)
+            signal.pthread_kill(threading.get_ident(), signal.SIGINT)
             seen.append("the process is whole")
 
     with pytest.raises(KeyboardInterrupt):

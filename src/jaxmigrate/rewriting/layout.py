@@ -154,6 +154,8 @@ def _formatted(
     ):
         return None
     after = formatted(new_text, _lines(place.new, new_lines), style)
+    if after is not None and not new_text.endswith(("\n", "\r")):
+        after = after.rstrip("\r\n")
     edit = _difference(new_text, after) if after is not None else None
     return edit if edit is not None and _is_inside(edit, place, old_lines, new_lines) else None
 

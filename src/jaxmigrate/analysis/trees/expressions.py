@@ -224,7 +224,7 @@ def _dict(node: ast.Dict, frame: Frame, interpreter: Interpreter) -> Value:
             parts[name] = value
         else:
             rest = value if rest is None else join(rest, value)
-    return container(parts, rest)
+    return interpreter.made(container(parts, rest), node, frame.module)
 
 
 def _merged(
@@ -256,7 +256,7 @@ def _sequence(
                 parts[len(parts)] = value
         else:
             parts[len(parts)] = interpreter.evaluate(item, frame)
-    return container(parts, rest)
+    return interpreter.made(container(parts, rest), node, frame.module)
 
 
 def _conditional(node: ast.IfExp, frame: Frame, interpreter: Interpreter) -> Value:

@@ -35,7 +35,7 @@ from jaxmigrate.analysis.trees.references import (
     FunctionNode,
     ModuleReference,
 )
-from jaxmigrate.analysis.trees.values import UNKNOWN, Is, Token, Value, referring, unknown
+from jaxmigrate.analysis.trees.values import UNKNOWN, Is, Token, Value, referring, replace, unknown
 from jaxmigrate.model import Evidence
 
 MAX_CALLS: Final = 6
@@ -139,6 +139,10 @@ class Interpreter:
         """An unknown value that nothing else is the same as."""
         self._tokens += 1
         return unknown((module.path, getattr(node, "lineno", 0), self._tokens))
+
+    def made(self, value: Value, node: ast.AST, module: Module) -> Value:
+        """A container that was just made: its Nones are where no other's are, until it is mapped."""
+        return replace(value, shape=self.fresh(node, module).shape)
 
     def place(self, frame: Frame) -> Place:
         """The place to resolve names from, in a frame."""

@@ -89,6 +89,8 @@ def _is_leaf(value: Value, classes: Classes) -> bool:
 def _same(first: Value, other: Value) -> bool:
     if first is other and first.shape is not None:
         return True
+    if first.none in (Is.YES, Is.MAYBE) and other.none is Is.NO:
+        return False
     return first.shape is not None and (first.shape == other.shape or first.shape in other.includes)
 
 

@@ -62,7 +62,8 @@ def construct(
         if given is None and field.default is not None:
             given = _default(field, interpreter)
         parts[field.name] = given or arguments.more or UNKNOWN
-    return Value(none=Is.NO, inside=Is.NO, parts=parts, reference=instance)
+    made = Value(none=Is.NO, inside=Is.NO, parts=parts, reference=instance)
+    return interpreter.made(made, node, frame.module)
 
 
 def _initialised(
