@@ -46,7 +46,9 @@ def over_processes(
     running: list[_Running[TaskT]] = []
     try:
         for _ in range(min(jobs, len(tasks))):
-            running.append(_start(context, make_worker, shared))
+            # An interrupt must find the process among those to be ended.
+            with _no_interrupt():
+                running.append(_start(context, make_worker, shared))
         for worker in running:
             _feed(worker, waiting)
         while busy := [worker for worker in running if worker.task is not None]:
@@ -58,8 +60,9 @@ def over_processes(
                 if isinstance(result, WorkerDied):
                     running.remove(worker)
                     if waiting:
-                        worker = _start(context, make_worker, shared)
-                        running.append(worker)
+                        with _no_interrupt():
+                            worker = _start(context, make_worker, shared)
+                            running.append(worker)
                 _feed(worker, waiting)
                 yield task, result
     finally:
@@ -76,8 +79,7 @@ def _start(
 ) -> _Running[TaskT]:
     ours, theirs = context.Pipe()
     process = context.Process(target=_serve, args=(theirs, make_worker, shared), daemon=True)
-    with _no_interrupt():
-        process.start()
+    process.start()
     theirs.close()
     return _Running(process, ours)
 

@@ -31,6 +31,9 @@ _BASE_STEPS: Final = 7_000
 _STEPS_A_CALL: Final = 30
 """How many expressions are looked at in all, by the number of tree maps: the cost stays in proportion."""
 
+_LEAST_STEPS: Final = 400
+"""What a function that maps trees itself gets in any case: whether its calls are safe depends on it."""
+
 _MAX_ALIKE: Final = 20
 """How many attributes of unknown objects may go by a function's name, to be taken for it."""
 
@@ -94,7 +97,8 @@ class _Collector:
             self._note(self._interpreter.run_module(module))
         for closure in self._closures(module):
             if wanted.functions.get(closure.node) == distance:
-                self._note(self._interpreter.run(closure))
+                least = _LEAST_STEPS if distance == 0 else 0
+                self._note(self._interpreter.run(closure, least))
 
     def _closures(self, module: Module) -> Sequence[Closure]:
         if module.path not in self._entries:

@@ -99,9 +99,9 @@ class Interpreter:
         self._steps = MAX_STEPS
         self._tokens = 0
 
-    def run(self, closure: Closure) -> Notes:
-        """Run a function as an entry."""
-        self._begin()
+    def run(self, closure: Closure, least: int = 0) -> Notes:
+        """Run a function as an entry, with `least` expressions even if the budget is used up."""
+        self._begin(least)
         invocation.run_as_entry(closure, self)
         self.end()
         return self.notes
@@ -245,10 +245,10 @@ class Interpreter:
         if suspicion is not None:
             self.notes.minded.setdefault(suspicion, evidence)
 
-    def _begin(self) -> None:
+    def _begin(self, least: int = 0) -> None:
         self.notes = Notes()
         self._active.clear()
-        self._steps = min(MAX_STEPS, self.budget)
+        self._steps = min(MAX_STEPS, max(self.budget, least))
         self.budget -= self._steps
 
     def end(self) -> None:
