@@ -8,7 +8,7 @@ from typing import Final
 
 from jaxmigrate.analysis.on_none import Place
 from jaxmigrate.analysis.project import Definition, Entity, External, Submodule
-from jaxmigrate.analysis.scopes import COMPREHENSIONS, Kind, Scope
+from jaxmigrate.analysis.scopes import Kind
 
 _LEAF_NAMES: Final = ("x", "y", "z", "u", "v", "w")
 
@@ -151,13 +151,6 @@ def _has_plain_method(node: ast.AST, name: str) -> bool:
         isinstance(n, ast.Attribute) and n.attr == name and not isinstance(n.ctx, ast.Load)
         for n in ast.walk(node)
     )
-
-
-def in_class_body(scope: Scope) -> bool:
-    """Whether code in this scope runs as part of a class body, where lambdas miss the body's names."""
-    while isinstance(scope.node, COMPREHENSIONS) and scope.parent is not None:
-        scope = scope.parent
-    return scope.is_class
 
 
 def _numbered(stem: str) -> Iterator[str]:

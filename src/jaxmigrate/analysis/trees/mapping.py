@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from jaxmigrate.analysis.calls import TreeCall
 from jaxmigrate.analysis.on_none import NONE, Known, callable_on_none
 from jaxmigrate.analysis.trees import invocation
-from jaxmigrate.analysis.trees.references import Arguments, Frame, Instance, PartialMap
+from jaxmigrate.analysis.trees.references import Arguments, Frame, PartialMap
 from jaxmigrate.analysis.trees.values import (
     LEAF,
     MAX_DEPTH,
@@ -205,10 +205,3 @@ def _none_answered(result: Value, callback: _Callback, minds_none: bool) -> Valu
 def _words(tree: ast.expr) -> str:
     text = ast.unparse(tree)
     return text if len(text) <= 40 else "the tree"
-
-
-def is_leaf_object(value: Value, interpreter: Interpreter) -> bool:
-    """Whether JAX takes an object for a leaf: its class is no pytree."""
-    if not isinstance(value.reference, Instance):
-        return False
-    return interpreter.classes.facts(value.reference.cls.definition).children is None

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from jaxmigrate.analysis.calls import TreeCall
 from jaxmigrate.analysis.project import Definition, Module
 from jaxmigrate.analysis.scopes import Scope
-from jaxmigrate.analysis.trees.values import Key, Value
+from jaxmigrate.analysis.trees.values import Value
 
 FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -164,8 +164,3 @@ class Arguments:
         if position < len(self.args):
             return self.args[position]
         return self.more
-
-
-def parts_of(values: tuple[Value, ...]) -> dict[Key, Value]:
-    """The children of a tuple of these values."""
-    return dict(enumerate(values))
