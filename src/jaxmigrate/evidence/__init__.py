@@ -1,0 +1,1 @@
+"""Evidence from runs: the recorder, what starts it, and the readers of traces and logs."""
