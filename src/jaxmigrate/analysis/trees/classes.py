@@ -47,6 +47,7 @@ _REGISTERING: Final = frozenset(
     }
 )
 _STATIC_OPTIONS: Final = frozenset({("static", True), ("pytree_node", False)})
+_CONSTRUCTORS: Final = frozenset({"__init__", "__new__", "__post_init__", "setup"})
 _OWN_CONTAINERS: Final = frozenset({"builtins.dict", "builtins.list", "builtins.tuple"})
 
 
@@ -114,6 +115,16 @@ class Classes:
             first = [*method.args.posonlyargs, *method.args.args][:1]
             self._stores[method] = _stores(method, first[0].arg) if first else {}
         return self._stores[method]
+
+    def only_constructed(self, definition: Definition, name: str) -> bool:
+        """Whether no method but those that construct an object stores an attribute of it."""
+        for owner in self.lineage(definition):
+            for method in getattr(owner.node, "body", ()):
+                if not isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef):
+                    continue
+                if not is_constructor(method) and name in self.stores(method):
+                    return False
+        return True
 
     def lineage(self, definition: Definition) -> Iterator[Definition]:
         """A class and its bases in the project, nearest first."""
@@ -243,6 +254,11 @@ class Classes:
             if name == "functools.partial":
                 expr = decorator.args[0]
         return self._project.name_of(expr, definition.scope, definition.module) or ""
+
+
+def is_constructor(method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether a method makes an object what it is, before anything else is called on it."""
+    return method.name in _CONSTRUCTORS
 
 
 def _stores(method: ast.AST, owner: str) -> Mapping[str, Sequence[ast.expr]]:

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from jaxmigrate.analysis.trees.paths import refine
-from jaxmigrate.analysis.trees.references import Frame
+from jaxmigrate.analysis.trees.references import Frame, Instance
 from jaxmigrate.analysis.trees.values import Is, Value, none, not_none, replace
 
 if TYPE_CHECKING:
@@ -51,6 +51,29 @@ def assume(test: ast.expr, outcome: bool, frame: Frame, interpreter: Interpreter
             refine(test.args[0], not_none, frame)
     elif outcome:
         refine(test, not_none, frame)
+
+
+def is_setting(test: ast.expr, frame: Frame, interpreter: Interpreter) -> bool:
+    """Whether a test asks for something that is settled before the function runs.
+
+    That is an attribute of `self` that only the constructor stores, or a variable of an enclosing
+    function; the contrary of one, or one compared with a literal.
+    """
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return is_setting(test.operand, frame, interpreter)
+    if isinstance(test, ast.Compare):
+        compared = all(isinstance(side, ast.Constant) for side in test.comparators)
+        return compared and is_setting(test.left, frame, interpreter)
+    if isinstance(test, ast.Name):
+        home = frame.home(test.id)
+        return home is not None and home is not frame
+    if not isinstance(test, ast.Attribute) or not isinstance(test.value, ast.Name):
+        return False
+    owner = frame.home(test.value.id)
+    reference = owner.variables[test.value.id].reference if owner is not None else None
+    if test.value.id != "self" or not isinstance(reference, Instance):
+        return False
+    return interpreter.classes.only_constructed(reference.cls.definition, test.attr)
 
 
 def _bool_truth(test: ast.BoolOp, frame: Frame, interpreter: Interpreter) -> bool | None:

@@ -22,6 +22,7 @@ from jaxmigrate.analysis.trees.interpreter import (
 from jaxmigrate.analysis.trees.meetings import Meeting, Outcome, meeting
 from jaxmigrate.analysis.trees.references import Closure
 from jaxmigrate.analysis.trees.signs import signs
+from jaxmigrate.analysis.trees.signs_against import weakened
 from jaxmigrate.model import Evidence
 
 _ROUNDS: Final = 2
@@ -121,13 +122,14 @@ class _Collector:
             for sighting in notes.sightings
             if len(sighting.trees) > 1
         ]
+        met = [(s, weakened(s, found, notes.sightings)) for s, found in met]
         for sighting, found in met:
             self._mind(sighting, found, notes)
         for sighting, found in met:
             node = sighting.node
             position = (sighting.module.path, node.lineno, node.col_offset)
             suspicion = suspicion_of(sighting.trees[0], sighting.scope)
-            known = Known(found, notes.minded.get(suspicion) if suspicion is not None else None)
+            known = Known(found, notes.minded_at(suspicion) if suspicion is not None else None)
             self._known[position] = _stronger(self._known.get(position), known)
 
     def _mind(self, sighting: Sighting, found: Meeting, notes: Notes) -> None:

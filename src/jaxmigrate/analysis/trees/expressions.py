@@ -21,6 +21,7 @@ from jaxmigrate.analysis.trees.references import (
 from jaxmigrate.analysis.trees.values import (
     LEAF,
     UNKNOWN,
+    BySetting,
     Is,
     Key,
     OneOf,
@@ -44,7 +45,9 @@ def _constant(node: ast.Constant, frame: Frame, interpreter: Interpreter) -> Val
     if node.value is not None:
         return Value(none=Is.NO, inside=Is.NO, constant=node.value, leaf=True)
     line = getattr(node, "lineno", 0)
-    return none(Evidence(frame.module.path, line, _words(node, frame)), _spot(node, frame))
+    spot = _spot(node, frame)
+    source = BySetting(spot) if interpreter.reach.by_setting else spot
+    return none(Evidence(frame.module.path, line, _words(node, frame)), source)
 
 
 def _spot(node: ast.Constant, frame: Frame) -> tuple[str, int, int]:
@@ -347,7 +350,8 @@ def _text(node: ast.JoinedStr, frame: Frame, interpreter: Interpreter) -> Value:
 
 
 def _lambda(node: ast.Lambda, frame: Frame, interpreter: Interpreter) -> Value:
-    return referring(Closure(node, frame.module, frame.scope, frame))
+    by_setting = interpreter.reach.by_setting
+    return referring(Closure(node, frame.module, frame.scope, frame, by_setting))
 
 
 def _walrus(node: ast.NamedExpr, frame: Frame, interpreter: Interpreter) -> Value:

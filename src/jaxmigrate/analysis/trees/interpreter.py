@@ -27,6 +27,7 @@ from jaxmigrate.analysis.scopes import Kind, Scope
 from jaxmigrate.analysis.trees import expressions, invocation, statements
 from jaxmigrate.analysis.trees.classes import Classes
 from jaxmigrate.analysis.trees.memory import Memory
+from jaxmigrate.analysis.trees.reach import Conditions, Reach
 from jaxmigrate.analysis.trees.references import (
     ClassReference,
     Closure,
@@ -56,7 +57,7 @@ Suspicion: TypeAlias = tuple[Token, Is, ast.AST]
 class Sighting:
     """What met in a tree map once: its trees, starred ones taken apart where they are known.
 
-    `call` is None for a `flatten_up_to`.
+    `call` is None for a `flatten_up_to`; `conditions` are what it hung on that it was reached.
     """
 
     node: ast.Call
@@ -64,6 +65,7 @@ class Sighting:
     scope: Scope
     trees: tuple[Value, ...]
     call: TreeCall | None = None
+    conditions: Conditions = ()
 
 
 @dataclass(slots=True)
@@ -72,6 +74,26 @@ class Notes:
 
     sightings: list[Sighting] = field(default_factory=list)
     minded: dict[Suspicion, Evidence] = field(default_factory=dict)
+
+    def minded_at(self, suspicion: Suspicion) -> Evidence | None:
+        """Evidence that the Nones of a tree are minded, or those of two others from the same tuple."""
+        found = self.minded.get(suspicion)
+        tuple_of = _tuple_of(suspicion)
+        if found is not None or tuple_of is None:
+            return found
+        siblings = [e for other, e in self.minded.items() if _tuple_of(other) == tuple_of]
+        return siblings[0] if len(siblings) >= _ENOUGH_SIBLINGS else None
+
+
+_ENOUGH_SIBLINGS: Final = 2
+
+
+def _tuple_of(suspicion: Suspicion) -> tuple[Token, ast.AST] | None:
+    """The tuple that a tree is an item of, and the function where it is met."""
+    shape, _, function = suspicion
+    if isinstance(shape, tuple) and len(shape) == 3 and shape[0] == "child":
+        return (shape[1], function) if isinstance(shape[2], int) else None
+    return None
 
 
 class Interpreter:
@@ -87,6 +109,7 @@ class Interpreter:
         self.classes = Classes(project)
         self.notes = Notes()
         self.memory = Memory()
+        self.reach = Reach()
         self.mapping: Collection[ast.AST] = ()
         self.budget = MAX_STEPS
         self._globals: dict[tuple[str, str], Value] = {}
@@ -233,7 +256,10 @@ class Interpreter:
 
     def see(self, call: TreeCall, trees: tuple[Value, ...]) -> None:
         """Note what met in a tree map."""
-        self.notes.sightings.append(Sighting(call.node, call.module, call.scope, trees, call))
+        conditions = self.reach.conditions
+        self.notes.sightings.append(
+            Sighting(call.node, call.module, call.scope, trees, call, conditions)
+        )
 
     def see_flatten(self, node: ast.Call, frame: Frame, trees: tuple[Value, ...]) -> None:
         """Note what met in a `flatten_up_to`."""

@@ -10,12 +10,14 @@ from jaxmigrate.analysis.trees import libraries, mapping, objects, statements
 from jaxmigrate.analysis.trees.annotations import admits_none
 from jaxmigrate.analysis.trees.memory import Key
 from jaxmigrate.analysis.trees.paths import path_of, update
+from jaxmigrate.analysis.trees.reach import Condition
 from jaxmigrate.analysis.trees.references import (
     Arguments,
     Bound,
     BoundBuiltin,
     ClassReference,
     Closure,
+    Cotangent,
     ExternalReference,
     Frame,
     Gradient,
@@ -26,6 +28,7 @@ from jaxmigrate.analysis.trees.references import (
 )
 from jaxmigrate.analysis.trees.values import (
     UNKNOWN,
+    AnyItem,
     Is,
     OneOf,
     Value,
@@ -60,7 +63,7 @@ def call(node: ast.Call, frame: Frame, interpreter: Interpreter) -> Value:
         return objects.parent_object(frame, interpreter)
     function = interpreter.evaluate(node.func, frame)
     arguments = arguments_of(node, frame, interpreter)
-    if isinstance(function.reference, BoundBuiltin):
+    if isinstance(function.reference, BoundBuiltin) and isinstance(node.func, ast.Attribute):
         return libraries.container_method(function.reference, node, arguments, frame, interpreter)
     if isinstance(function.reference, ExternalReference):
         special = libraries.special_call(
@@ -81,7 +84,7 @@ def arguments_of(node: ast.Call, frame: Frame, interpreter: Interpreter) -> Argu
             if inner.parts is not None and inner.rest is None:
                 args.extend(inner.parts.values())
             else:
-                more = element(inner) or UNKNOWN
+                more = element(inner) or _any_item_of(inner)
         else:
             args.append(interpreter.evaluate(argument, frame))
     keywords: dict[str, Value] = {}
@@ -92,6 +95,12 @@ def arguments_of(node: ast.Call, frame: Frame, interpreter: Interpreter) -> Argu
         elif value.parts is not None:
             keywords.update({str(key): part for key, part in value.parts.items()})
     return Arguments(tuple(args), keywords, more)
+
+
+def _any_item_of(several: Value) -> Value:
+    if several.shape is None:
+        return UNKNOWN
+    return Value(shape=AnyItem(several.shape))
 
 
 def apply(
@@ -126,6 +135,8 @@ def _apply(
             arguments.more,
         )
         return apply(reference.function, merged, node, frame, interpreter)
+    if isinstance(reference, Cotangent):
+        return container(dict(enumerate(reference.primals)))
     if isinstance(reference, Gradient):
         return libraries.gradient(reference, arguments, node, frame, interpreter)
     if isinstance(reference, ExternalReference):
@@ -153,7 +164,7 @@ def _run(
     closure: Closure, arguments: Arguments, node: ast.AST, caller: Frame, interpreter: Interpreter
 ) -> Value:
     """Run a function for a call of it, or recall what an alike call gave."""
-    key = Key(closure, arguments)
+    key = Key(closure, arguments, closure.by_setting or interpreter.reach.by_setting)
     remembered = interpreter.memory.recall(key)
     if remembered is not None:
         return remembered
@@ -163,7 +174,8 @@ def _run(
         here = _passed_here(closure, node, caller)
         frame = _new_frame(closure)
         _bind(closure, arguments, here, frame, interpreter)
-        result = _outcome(closure, frame, interpreter)
+        with interpreter.reach.under(*_choice(closure)):
+            result = _outcome(closure, frame, interpreter)
         _write_back(closure, node, frame, caller, interpreter)
     finally:
         interpreter.leave()
@@ -175,6 +187,11 @@ def _run(
             result, Evidence(caller.module.path, line, f"returned by {closure.node.name}")
         )
     return result
+
+
+def _choice(closure: Closure) -> tuple[Condition, ...]:
+    """What it hangs on that this function is the one that is called."""
+    return (Condition(closure.node, by_setting=True),) if closure.by_setting else ()
 
 
 def run_for_object(
@@ -231,7 +248,8 @@ def _outcome(closure: Closure, frame: Frame, interpreter: Interpreter) -> Value:
     node = closure.node
     if isinstance(node, ast.Lambda):
         return interpreter.evaluate(node.body, frame)
-    reached_end = interpreter.execute(node.body, frame)
+    with interpreter.reach.under():
+        reached_end = interpreter.execute(node.body, frame)
     if frame.yields:
         return container({}, joined(frame.yields))
     returns = list(frame.returns)
@@ -300,7 +318,7 @@ def _bind(
         if position < len(arguments.args):
             value = arguments.args[position]
         if value is None and arguments.more is not None:
-            value = arguments.more
+            value = arguments.beyond(position)
         if value is None:
             value = _default(closure, parameter, interpreter)
         frame.variables[parameter.arg] = passed(value)
@@ -378,7 +396,8 @@ def run_as_entry(closure: Closure, interpreter: Interpreter, owner: Value | None
         _outcome(closure, frame, interpreter)
         for inner in _functions_inside(closure):
             scope = closure.module.scopes.scope_of[closure.node]
-            run_as_entry(Closure(inner, closure.module, scope, frame), interpreter)
+            with interpreter.reach.under(Condition(inner)):
+                run_as_entry(Closure(inner, closure.module, scope, frame), interpreter)
     finally:
         interpreter.leave()
 

@@ -17,6 +17,7 @@ from jaxmigrate.analysis.trees.references import (
     Arguments,
     Bound,
     BoundBuiltin,
+    Cotangent,
     ExternalReference,
     Frame,
     Gradient,
@@ -512,6 +513,19 @@ def _unflatten(
     return Value(shape=of)
 
 
+def _vjp(arguments: Arguments, node: ast.AST, frame: Frame, interpreter: Interpreter) -> Value:
+    """What the function gives, what pulls cotangents back, and what it brings along."""
+    primals = tuple(replace(p, reference=None, constant=None) for p in arguments.args[1:])
+    result = invocation.apply(
+        arguments.at(0) or UNKNOWN, Arguments(arguments.args[1:]), node, frame, interpreter
+    )
+    pull_back = referring(Cotangent(primals))
+    if "has_aux" not in arguments.keywords:
+        return container({0: result, 1: pull_back})
+    parts = (child(result, 0) or UNKNOWN, pull_back, child(result, 1) or UNKNOWN)
+    return container(dict(enumerate(parts)))
+
+
 def _scan(arguments: Arguments, node: ast.AST, frame: Frame, interpreter: Interpreter) -> Value:
     function = arguments.at(0, "f") or UNKNOWN
     carry = arguments.at(1, "init") or UNKNOWN
@@ -570,6 +584,7 @@ _RULES: Final[Mapping[str, _Rule]] = {
     "builtins.enumerate": _enumerate,
     "builtins.map": _map_builtin,
     "builtins.filter": _filter_builtin,
+    "jax.vjp": _vjp,
     "jax.lax.scan": _scan,
     "jax.lax.fori_loop": _fori_loop,
     "jax.lax.while_loop": _while_loop,

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import ast
+from functools import partial
 from typing import TYPE_CHECKING
 
 from jaxmigrate.analysis.calls import TreeCall
-from jaxmigrate.analysis.on_none import NONE, Known, callable_on_none
+from jaxmigrate.analysis.on_none import (
+    NONE,
+    Known,
+    callable_on_none,
+    definitions_of,
+    parameter_at,
+)
 from jaxmigrate.analysis.trees import invocation
+from jaxmigrate.analysis.trees.meetings import children
 from jaxmigrate.analysis.trees.references import Arguments, Frame, PartialMap
+from jaxmigrate.analysis.trees.signs import none_test_of
 from jaxmigrate.analysis.trees.values import (
     LEAF,
     MAX_DEPTH,
     UNKNOWN,
+    BySetting,
     Is,
+    Token,
     Value,
     another,
     element,
@@ -32,42 +43,80 @@ def tree_map(call: TreeCall, frame: Frame, interpreter: Interpreter) -> Value:
     if call.callback is None:
         return _all_starred(call, frame, interpreter)
     callback = _in_home(call.callback, call, frame, interpreter)
-    trees = _trees(call, frame, interpreter)
+    trees = tuple(_settled(tree, interpreter) for tree in _trees(call, frame, interpreter))
     if call.is_leaf is not None:
         _in_home(call.is_leaf, call, frame, interpreter)
     if call.many:
         _see(call, trees, interpreter)
     if not trees:
         return UNKNOWN
+    _mind_tested(call, trees, frame, interpreter)
     minds_none = none_is_leaf(call, frame, interpreter)
     if minds_none:
         note = f"{_words(call.trees[0])} is mapped with None as a leaf"
         interpreter.mind(trees[0], call.scope, Evidence(frame.module.path, call.node.lineno, note))
-    return _mapped(trees[0], _Callback(callback, len(trees), call, frame, interpreter), minds_none)
+    asked = _Callback(callback, len(trees), call, frame, interpreter)
+    return replace(_mapped(trees[0], asked, minds_none), minding=_minding(trees, minds_none))
+
+
+def _minding(trees: tuple[Value, ...], minds_none: bool) -> frozenset[Token]:
+    """The trees whose Nones were looked at in making a map of `trees`."""
+    found = frozenset[Token]().union(*(tree.minding for tree in trees))
+    first = trees[0].shape
+    return found | {first} if minds_none and first is not None else found
+
+
+def _settled(tree: Value, interpreter: Interpreter) -> Value:
+    """A tree that is there or not by declaration, or by a setting, where a setting has it mapped.
+
+    The setting says that it is there.
+    """
+    optional = tree.none is Is.MAYBE and (tree.source is None or isinstance(tree.source, BySetting))
+    if not optional or not interpreter.reach.by_setting:
+        return tree
+    return replace(tree, none=Is.UNKNOWN, why=tree.why if tree.inside is Is.MAYBE else ())
+
+
+def _mind_tested(
+    call: TreeCall, trees: tuple[Value, ...], frame: Frame, interpreter: Interpreter
+) -> None:
+    """Later trees whose leaves the callback tests for None hold some; so do the trees in a display."""
+    if call.callback is None or len(trees) < 2:
+        return
+    home = interpreter.place(frame).at(*call.home_of(call.callback))
+    for function, place in definitions_of(call.callback, home):
+        for position, tree in enumerate(trees[1:], start=1):
+            name = parameter_at(function.args, call.leading + position)
+            test = none_test_of(function, name) if name is not None else None
+            if test is not None:
+                note = f"a callback tests its leaf {name} for None"
+                evidence = Evidence(place.module.path, test.lineno, note)
+                for part in (tree, *(tree.parts or {}).values()):
+                    interpreter.mind(part, call.scope, evidence)
 
 
 def _see(call: TreeCall, trees: tuple[Value, ...], interpreter: Interpreter) -> None:
     """Note what met; where a partial brought the callback, at the partial as well."""
     interpreter.see(call, trees)
     if call.bound.partial is not None and call.bound.module is not None:
-        partial = interpreter.tree_call(call.bound.partial, call.bound.module)
-        if partial is not None:
-            interpreter.see(partial, trees)
+        bound = interpreter.tree_call(call.bound.partial, call.bound.module)
+        if bound is not None:
+            interpreter.see(bound, trees)
 
 
-def call_partial(partial: PartialMap, arguments: Arguments, interpreter: Interpreter) -> Value:
+def call_partial(mapped: PartialMap, arguments: Arguments, interpreter: Interpreter) -> Value:
     """What calling a partial of a tree map gives."""
-    bound = _trees(partial.call, partial.frame, interpreter)
+    bound = _trees(mapped.call, mapped.frame, interpreter)
     trees = (*bound, *arguments.args)
     if arguments.more is not None:
         trees = (*trees, arguments.more, arguments.more)
     if len(trees) > 1:
-        interpreter.see(partial.call, trees)
-    if not trees or partial.call.callback is None:
+        interpreter.see(mapped.call, trees)
+    if not trees or mapped.call.callback is None:
         return UNKNOWN
-    callback = _in_home(partial.call.callback, partial.call, partial.frame, interpreter)
-    asked = _Callback(callback, len(trees), partial.call, partial.frame, interpreter)
-    return _mapped(trees[0], asked, none_is_leaf(partial.call, partial.frame, interpreter))
+    callback = _in_home(mapped.call.callback, mapped.call, mapped.frame, interpreter)
+    asked = _Callback(callback, len(trees), mapped.call, mapped.frame, interpreter)
+    return _mapped(trees[0], asked, none_is_leaf(mapped.call, mapped.frame, interpreter))
 
 
 def none_is_leaf(call: TreeCall, frame: Frame, interpreter: Interpreter) -> bool:
@@ -124,6 +173,7 @@ class _Callback:
         self._frame = frame
         self._interpreter = interpreter
         self._answers: dict[bool, Value] = {}
+        self.token = interpreter.fresh(call.node, frame.module).shape
 
     def __call__(self, for_none: bool) -> Value:
         if for_none not in self._answers:
@@ -139,6 +189,12 @@ class _Callback:
                 )
             self._answers[for_none] = answer
         return self._answers[for_none]
+
+    @property
+    def nones(self) -> tuple[Evidence, ...]:
+        """The evidence for a None in what it gives for a leaf."""
+        given = self(False)
+        return holds_none(given, partial(children, classes=self._interpreter.classes))
 
     def _skips_none(self) -> bool:
         """Whether the callback certainly answers None with None, as a guarded one does."""
@@ -171,8 +227,7 @@ def _leaf_result(answer: Value) -> Value:
 
 
 def _mapped_unknown(tree: Value, callback: _Callback, minds_none: bool) -> Value:
-    given = callback(False)
-    why = given.why if given.none in (Is.YES, Is.MAYBE) else holds_none(given)
+    why = callback.nones
     result = replace(tree, constant=None, leaf=False, reference=None)
     if why:
         result = replace(result, inside=Is.MAYBE, why=why)
@@ -182,10 +237,13 @@ def _mapped_unknown(tree: Value, callback: _Callback, minds_none: bool) -> Value
 def _shaped(result: Value, tree: Value, callback: _Callback, minds_none: bool) -> Value:
     """A map that gives no None keeps the places of those there are; any map keeps at least them."""
     includes = tree.includes | ({tree.shape} if tree.shape is not None else set())
-    gives_none = bool(holds_none(callback(False)))
+    gives_none = bool(callback.nones)
     if minds_none and callback(True).none is not Is.YES:
         return replace(result, shape=None, includes=frozenset())
-    return replace(result, shape=None if gives_none else tree.shape, includes=includes)
+    shape = tree.shape
+    if gives_none and shape is not None:
+        shape = ("Nones given to", shape, callback.token)
+    return replace(result, shape=shape, includes=includes)
 
 
 def _none_answered(result: Value, callback: _Callback, minds_none: bool) -> Value:

@@ -11,6 +11,7 @@ from jaxmigrate.analysis.trees.references import Instance
 from jaxmigrate.analysis.trees.values import (
     MAX_DEPTH,
     UNKNOWN,
+    InsteadOf,
     Is,
     Key,
     Value,
@@ -35,7 +36,7 @@ class Outcome(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
-    """The outcome of a meeting, with the evidence for a None."""
+    """The outcome of a meeting, with the evidence for a None, or for what speaks against one."""
 
     outcome: Outcome
     why: tuple[Evidence, ...] = ()
@@ -103,16 +104,30 @@ def _none_meets(first: Value, others: list[Value]) -> Meeting:
 
     if all(stays(other) for other in others):
         return Meeting(Outcome.SAME_NONES)
+    if all(stays(other) or _before_setting(first, other) for other in others):
+        return Meeting(Outcome.UNKNOWN)
     certain = first.none is Is.YES and any(other.none is Is.NO for other in others)
     return Meeting(Outcome.MEETS if certain else Outcome.MAY_MEET, first.why)
+
+
+def _minds(other: Value, first: Value) -> bool:
+    """Whether the other tree was made with an eye on the Nones of the first."""
+    return first.shape is not None and first.shape in other.minding
+
+
+def _before_setting(first: Value, other: Value) -> bool:
+    """Whether a setting put the None in the place of what stands opposite: it is None there too."""
+    return isinstance(first.source, InsteadOf) and first.source.before == other.shape
 
 
 def _inside(first: Value, others: list[Value], classes: Classes, depth: int) -> Meeting:
     worst = Meeting(Outcome.NO_NONE if first.inside is Is.NO else Outcome.UNKNOWN)
     if first.none is Is.UNKNOWN:
         worst = Meeting(Outcome.UNKNOWN)
-    if first.inside is Is.MAYBE:
+    if first.inside is Is.MAYBE and not all(_minds(other, first) for other in others):
         worst = Meeting(Outcome.MAY_MEET, first.why)
+    elif first.inside is Is.MAYBE:
+        worst = Meeting(Outcome.UNKNOWN)
     if depth <= 0:
         return worst
     for key, part in children(first, classes):

@@ -19,7 +19,7 @@ class _TooLarge(Exception):
 class Key:
     """Arguments with their tokens numbered in the order they come up, so that alike calls are equal."""
 
-    def __init__(self, closure: Closure, arguments: Arguments) -> None:
+    def __init__(self, closure: Closure, arguments: Arguments, by_setting: bool) -> None:
         """Raises nothing: `words` is None if the arguments are too large."""
         self.tokens: dict[Token, int] = {}
         self._size = 0
@@ -28,6 +28,7 @@ class Key:
             self.words = (
                 closure.node,
                 id(closure.frame),
+                by_setting,
                 tuple(self._word(value, 0) for value in arguments.args),
                 tuple((k, self._word(v, 0)) for k, v in sorted(arguments.keywords.items())),
                 self._word(arguments.more, 0) if arguments.more is not None else None,
@@ -46,6 +47,7 @@ class Key:
             value.why,
             self._number(value.shape),
             frozenset(map(self._number, value.includes)) if value.includes else None,
+            frozenset(map(self._number, value.minding)) if value.minding else None,
             value.source,
             _identity(value.reference),
             value.constant if isinstance(value.constant, Hashable) else None,
@@ -96,6 +98,7 @@ def _renamed(value: Value, tokens: Mapping[Token, Token], depth: int = 0) -> Val
         value,
         shape=_token(value.shape, tokens),
         includes=frozenset(_tokens(value.includes, tokens)),
+        minding=frozenset(_tokens(value.minding, tokens)),
         parts=parts,
         rest=_renamed(value.rest, tokens, depth + 1) if value.rest is not None else None,
     )

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from typing import TYPE_CHECKING, TypeAlias
 
 from jaxmigrate.analysis.on_none import Place
 from jaxmigrate.analysis.project import Definition, Module
-from jaxmigrate.analysis.scopes import Scope
+from jaxmigrate.analysis.scopes import Scope, ScopeTree
 from jaxmigrate.analysis.trees import invocation
 from jaxmigrate.analysis.trees.annotations import admits_none, class_of
-from jaxmigrate.analysis.trees.classes import Field
+from jaxmigrate.analysis.trees.classes import Field, is_constructor
+from jaxmigrate.analysis.trees.reach import Condition
 from jaxmigrate.analysis.trees.references import (
     Arguments,
     ClassReference,
@@ -156,14 +158,19 @@ def bound_method(method: FoundMethod, owner: Value, interpreter: Interpreter) ->
 
 
 def class_variable(reference: ClassReference, name: str, interpreter: Interpreter) -> Value | None:
-    """What a class's body assigns to a name, looked for in its bases too."""
+    """What a class's body assigns to a name, looked for in its bases too.
+
+    Of a field that is only the default.
+    """
+    fields = {field.name for field in interpreter.classes.facts(reference.definition).fields}
     for owner in interpreter.classes.lineage(reference.definition):
         node = owner.node
         assert isinstance(node, ast.ClassDef)
         scope = owner.module.scopes.scope_of[node]
         values = [b.value for b in scope.bindings.get(name, ()) if b.value is not None]
         if values:
-            return interpreter.evaluate(values[-1], Frame(owner.module, scope, None))
+            value = interpreter.evaluate(values[-1], Frame(owner.module, scope, None))
+            return join(value, UNKNOWN) if name in fields else value
     return None
 
 
@@ -194,7 +201,20 @@ def _stored_in(
     scopes = owner.module.scopes
     closure = Closure(method, owner.module, scopes.scope_of[owner.node], None)
     frame = invocation.entry_frame(closure, interpreter)
-    return [interpreter.evaluate(value, frame) for value in assignments]
+    found: list[Value] = []
+    for value in assignments:
+        by_setting = is_constructor(method) and _is_conditional(value, method, scopes)
+        with interpreter.reach.under(Condition(value, by_setting=by_setting)):
+            found.append(interpreter.evaluate(value, frame))
+    return found
+
+
+def _is_conditional(
+    value: ast.expr, method: ast.FunctionDef | ast.AsyncFunctionDef, scopes: ScopeTree
+) -> bool:
+    """Whether it hangs on a test in the method that the value is stored."""
+    inside = itertools.takewhile(lambda node: node is not method, scopes.enclosing(value))
+    return any(isinstance(node, ast.If) for node in inside)
 
 
 def instance_in(

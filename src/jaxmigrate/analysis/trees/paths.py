@@ -61,7 +61,8 @@ def lookup(value: Value, keys: tuple[AnyKey, ...]) -> Value | None:
 def refine(expr: ast.expr, change: Callable[[Value], Value], frame: Frame) -> None:
     """Replace what is known of the value at `expr` by what `change` makes of it.
 
-    The value itself stays the same, so it and what holds it keep their shapes.
+    The value itself stays the same, so it and what holds it keep their shapes; other variables that
+    are it know the same.
     """
     path = path_of(expr, frame)
     if path is None:
@@ -70,7 +71,11 @@ def refine(expr: ast.expr, change: Callable[[Value], Value], frame: Frame) -> No
     home = frame.home(name)
     if home is None or None in keys:
         return
-    frame.variables[name] = _refined(home.variables[name], keys, change)
+    before = home.variables[name]
+    after = frame.variables[name] = _refined(before, keys, change)
+    if before.shape is not None:
+        aliases = [other for other, value in frame.variables.items() if value is before]
+        frame.variables.update(dict.fromkeys(aliases, after))
 
 
 def _refined(value: Value, keys: tuple[AnyKey, ...], change: Callable[[Value], Value]) -> Value:

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from jaxmigrate.analysis.calls import TreeCall
 from jaxmigrate.analysis.project import Definition, Module
 from jaxmigrate.analysis.scopes import Scope
-from jaxmigrate.analysis.trees.values import Value
+from jaxmigrate.analysis.trees.values import AnyItem, Value
 
 FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -46,12 +46,16 @@ class Frame:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Closure:
-    """A function with the frame it was defined in (None: the module's)."""
+    """A function with the frame it was defined in (None: the module's).
+
+    `by_setting` says that it is a setting of the program which makes it the one that is called.
+    """
 
     node: FunctionNode
     module: Module
     scope: Scope
     frame: Frame | None
+    by_setting: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,6 +120,13 @@ class Gradient:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Cotangent:
+    """What `jax.vjp` gives to pull cotangents back: a tree of the structure of each primal."""
+
+    primals: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class PartialMap:
     """A partial of a tree map, in the frame it was made in."""
 
@@ -163,4 +174,10 @@ class Arguments:
             return self.keywords[name]
         if position < len(self.args):
             return self.args[position]
-        return self.more
+        return self.beyond(position)
+
+    def beyond(self, position: int) -> Value | None:
+        """What an argument at `position` is like, which only `*` can have brought."""
+        if self.more is None or not isinstance(self.more.shape, AnyItem):
+            return self.more
+        return Value(shape=("child", self.more.shape.sequence, position - len(self.args)))

@@ -33,7 +33,7 @@ def callback_minds_none(call: TreeCall, place: Place, lines: LineText) -> Iterat
         return
     for function, home in definitions_of(call.callback, place.at(*call.home_of(call.callback))):
         name = _first_leaf(function, call.leading)
-        test = _test_for_none(function, name) if name is not None else None
+        test = none_test_of(function, name) if name is not None else None
         if test is not None:
             note = f"the callback tests {name} for None"
             yield Evidence(home.module.path, test.lineno, note)
@@ -86,7 +86,8 @@ def _first_leaf(function: AnyFunction, leading: int) -> str | None:
     return parameter_at(function.args, leading)
 
 
-def _test_for_none(function: AnyFunction, name: str) -> ast.expr | None:
+def none_test_of(function: AnyFunction, name: str) -> ast.expr | None:
+    """Where a function compares its parameter `name` with None; None if it does not."""
     body = [function.body] if isinstance(function, ast.Lambda) else function.body
     for part in body:
         for node in ast.walk(part):

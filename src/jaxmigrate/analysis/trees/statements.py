@@ -8,11 +8,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from jaxmigrate.analysis.trees import invocation
-from jaxmigrate.analysis.trees.conditions import assume, truth
+from jaxmigrate.analysis.trees.conditions import assume, is_setting, truth
 from jaxmigrate.analysis.trees.paths import path_of, store, update
+from jaxmigrate.analysis.trees.reach import Condition
 from jaxmigrate.analysis.trees.references import Closure, Frame
 from jaxmigrate.analysis.trees.values import (
     UNKNOWN,
+    BySetting,
+    InsteadOf,
     Is,
     Key,
     Value,
@@ -43,13 +46,20 @@ def execute(body: list[ast.stmt], frame: Frame, interpreter: Interpreter) -> boo
 def assign(target: ast.expr, value: Value, frame: Frame, interpreter: Interpreter) -> None:
     """Bind a target, which may be a name, an attribute, an item or several of them."""
     if isinstance(target, ast.Name):
-        frame.variables[target.id] = value
+        frame.variables[target.id] = _instead_of(frame.variables.get(target.id), value)
     elif isinstance(target, ast.Starred):
         assign(target.value, value, frame, interpreter)
     elif isinstance(target, ast.Tuple | ast.List):
         _unpack(target.elts, value, frame, interpreter)
     else:
         _assign_inside(target, value, frame, interpreter)
+
+
+def _instead_of(before: Value | None, value: Value) -> Value:
+    """A None that a setting puts in the place of what a variable held remembers that."""
+    if before is None or before.shape is None or not isinstance(value.source, BySetting):
+        return value
+    return replace(value, source=InsteadOf(before.shape, value.source.source))
 
 
 def _assign_inside(target: ast.expr, value: Value, frame: Frame, interpreter: Interpreter) -> None:
@@ -192,20 +202,24 @@ def _if(node: ast.If, frame: Frame, interpreter: Interpreter) -> bool:
     if certain is not None:
         assume(node.test, certain, frame, interpreter)
         return execute(node.body if certain else node.orelse, frame, interpreter)
-    return _branches(
+    ways_out = len(frame.returns) + len(frame.exits)
+    reached = _branches(
         [
-            lambda: _branch(node.test, True, node.body, frame, interpreter),
-            lambda: _branch(node.test, False, node.orelse, frame, interpreter),
+            lambda: _branch(node, True, frame, interpreter),
+            lambda: _branch(node, False, frame, interpreter),
         ],
         frame,
     )
+    if len(frame.returns) + len(frame.exits) > ways_out:
+        interpreter.reach.from_here(Condition(node, "left behind"))
+    return reached
 
 
-def _branch(
-    test: ast.expr, outcome: bool, body: list[ast.stmt], frame: Frame, interpreter: Interpreter
-) -> bool:
-    assume(test, outcome, frame, interpreter)
-    return execute(body, frame, interpreter)
+def _branch(node: ast.If, outcome: bool, frame: Frame, interpreter: Interpreter) -> bool:
+    condition = Condition(node, outcome, is_setting(node.test, frame, interpreter))
+    with interpreter.reach.under(condition):
+        assume(node.test, outcome, frame, interpreter)
+        return execute(node.body if outcome else node.orelse, frame, interpreter)
 
 
 def _branches(branches: list[Callable[[], bool]], frame: Frame) -> bool:
@@ -255,7 +269,8 @@ def _once(
     node: ast.For | ast.AsyncFor, item: Value, frame: Frame, interpreter: Interpreter
 ) -> None:
     assign(node.target, item, frame, interpreter)
-    reached = execute(node.body, frame, interpreter)
+    with interpreter.reach.under(Condition(node)):
+        reached = execute(node.body, frame, interpreter)
     ends = [*([frame.variables] if reached else []), *frame.exits]
     if ends:
         frame.variables = _joined(ends)
@@ -277,7 +292,8 @@ def _while(node: ast.While, frame: Frame, interpreter: Interpreter) -> bool:
         before = dict(frame.variables)
         interpreter.evaluate(node.test, frame)
         assume(node.test, True, frame, interpreter)
-        reached = execute(node.body, frame, interpreter)
+        with interpreter.reach.under(Condition(node)):
+            reached = execute(node.body, frame, interpreter)
         frame.variables = _joined([before, *([frame.variables] if reached else [])])
     breaks = frame.exits
     assume(node.test, False, frame, interpreter)
@@ -293,14 +309,19 @@ def _try(node: ast.Try, frame: Frame, interpreter: Interpreter) -> bool:
     before = dict(frame.variables)
 
     def tried() -> bool:
-        return execute(node.body, frame, interpreter) and execute(node.orelse, frame, interpreter)
+        with interpreter.reach.under(Condition(node)):
+            return execute(node.body, frame, interpreter) and execute(
+                node.orelse, frame, interpreter
+            )
 
     def handled(handler: ast.ExceptHandler) -> Callable[[], bool]:
         def run() -> bool:
             # The body may have stopped anywhere.
-            reached = execute(node.body, frame, interpreter)
+            with interpreter.reach.under(Condition(node)):
+                reached = execute(node.body, frame, interpreter)
             frame.variables = _joined([before, frame.variables]) if reached else dict(before)
-            return execute(handler.body, frame, interpreter)
+            with interpreter.reach.under(Condition(handler)):
+                return execute(handler.body, frame, interpreter)
 
         return run
 
@@ -327,7 +348,8 @@ def _match(node: ast.Match, frame: Frame, interpreter: Interpreter) -> bool:
                     assume(_is_none(node.subject), False, frame, interpreter)
             if _is_none_pattern(chosen.pattern):
                 assume(_is_none(node.subject), True, frame, interpreter)
-            return execute(chosen.body, frame, interpreter)
+            with interpreter.reach.under(Condition(chosen)):
+                return execute(chosen.body, frame, interpreter)
 
         return run
 
@@ -365,7 +387,8 @@ def _without(key: Key, value: Value) -> Value:
 def _function(
     node: ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame, interpreter: Interpreter
 ) -> bool:
-    closure = Closure(node, frame.module, frame.scope, frame)
+    by_setting = interpreter.reach.by_setting
+    closure = Closure(node, frame.module, frame.scope, frame, by_setting)
     frame.variables[node.name] = invocation.decorated(closure, interpreter, frame)
     return True
 

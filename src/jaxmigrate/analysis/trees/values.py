@@ -13,6 +13,31 @@ Key: TypeAlias = str | int
 Token: TypeAlias = Hashable
 """Stands for the places at which a tree holds None: equal tokens, equal places."""
 
+@dataclass(frozen=True, slots=True)
+class BySetting:
+    """Marks a None that is there by a setting of the program; `source` is where it was put."""
+
+    source: Token
+
+
+@dataclass(frozen=True, slots=True)
+class InsteadOf:
+    """Marks a None that a setting of the program put in the place of another value.
+
+    `before` stands for that value, `source` is where the None was put.
+    """
+
+    before: Token
+    source: Token
+
+
+@dataclass(frozen=True, slots=True)
+class AnyItem:
+    """Stands for whichever item of a sequence, of which `sequence` is the token."""
+
+    sequence: Token
+
+
 MAX_DEPTH: Final = 6
 MAX_CHAIN: Final = 4
 
@@ -34,8 +59,9 @@ class Value:
     `parts` and `rest` do not tell. `parts` are the children that are known one by one, `rest` what
     all other children are like (None: there are no others, where `parts` is not None). `why` is the
     evidence for a None. `shape` stands for the places of its Nones, `includes` for places at which it
-    surely holds None too. `source` tells Nones apart by where they were put. `constant` is a literal's
-    value, `leaf` says that it is no container.
+    surely holds None too, `minding` for trees whose Nones were looked at when this one was made.
+    `source` tells Nones apart by where they were put. `constant` is a literal's value, `leaf` says that
+    it is no container.
     """
 
     none: Is = Is.UNKNOWN
@@ -45,6 +71,7 @@ class Value:
     rest: Value | None = None
     shape: Token | None = None
     includes: frozenset[Token] = frozenset()
+    minding: frozenset[Token] = frozenset()
     source: Token | None = None
     reference: object | None = None
     constant: object = None
@@ -64,6 +91,7 @@ def replace(value: Value, **changes: Any) -> Value:
     new.rest = value.rest
     new.shape = value.shape
     new.includes = value.includes
+    new.minding = value.minding
     new.source = value.source
     new.reference = value.reference
     new.constant = value.constant
@@ -205,6 +233,7 @@ def join(one: Value, other: Value, depth: int = MAX_DEPTH) -> Value:
         rest=rest,
         shape=one.shape if same_shape else None,
         includes=one.includes & other.includes,
+        minding=one.minding & other.minding,
         source=one.source if one.source == other.source else None,
         reference=one.reference if one.reference is other.reference else _both(one, other),
         leaf=one.leaf and other.leaf,
@@ -218,20 +247,25 @@ def _are_alike_leaves(one: Value, other: Value) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """A reference to one of several functions or objects."""
+    """A reference to one of several functions or objects; None among them is one that is not known."""
 
     choices: tuple[object, ...]
 
 
 def _both(one: Value, other: Value) -> object | None:
     choices: list[object] = []
-    for reference in (one.reference, other.reference):
+    referring = [v for v in (one, other) if v.reference is not None or _may_be_anything(v)]
+    for reference in (value.reference for value in referring):
         if isinstance(reference, OneOf):
             choices.extend(reference.choices)
-        elif reference is not None:
+        else:
             choices.append(reference)
     unique = tuple(dict.fromkeys(choices))
     return OneOf(unique[:8]) if len(unique) > 1 else (unique[0] if unique else None)
+
+
+def _may_be_anything(value: Value) -> bool:
+    return value.none is Is.UNKNOWN and value.parts is None and not value.leaf
 
 
 def _either(one: Is, other: Is) -> Is:
@@ -253,8 +287,11 @@ def _joined_children(
         return None, None
     if one.parts is None or other.parts is None:
         known = one if one.parts is not None else other
+        if known.parts is None:
+            return None, None
         # The other may be anything, but what is put into this one may be there.
-        return (known.parts, known.rest or UNKNOWN) if known.parts is not None else (None, None)
+        perhaps = {key: join(part, UNKNOWN, depth - 1) for key, part in known.parts.items()}
+        return perhaps, known.rest or UNKNOWN
     keys = dict.fromkeys([*one.parts, *other.parts])
     parts: dict[Key, Value] = {}
     for key in keys:
