@@ -39,7 +39,7 @@ def judge(
     """
     words = short(call.trees[0]) if call.trees else "the first tree"
     verdict = judge_tree(words, known)
-    seen = known is not None and known.strongest.outcome is Outcome.NO_NONE
+    seen = known is not None and known.strongest.outcome in (Outcome.NO_NONE, Outcome.UNLIKELY)
     if verdict.confidence is not Confidence.POSSIBLE or seen:
         return verdict
     found = tuple(as_read(sign) for sign in signs(call, place, lines))[:_MAX_EVIDENCE]
@@ -57,6 +57,9 @@ def judge_tree(words: str, known: Known | None) -> Verdict:
         return Verdict(Confidence.PROVEN, f"{words} holds None: {_note(why)}", why)
     if outcome is Outcome.MAY_MEET:
         return Verdict(Confidence.LIKELY, f"{words} may hold None: {_note(why)}", why)
+    if outcome is Outcome.UNLIKELY:
+        against = known.strongest.against
+        return Verdict(Confidence.POSSIBLE, f"{words} may hold None, but {against}")
     if outcome is Outcome.SAME_NONES:
         return Verdict(None, "the other trees hold None wherever the first one does")
     if outcome is Outcome.NO_NONE:

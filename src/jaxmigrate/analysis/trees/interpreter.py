@@ -36,7 +36,16 @@ from jaxmigrate.analysis.trees.references import (
     FunctionNode,
     ModuleReference,
 )
-from jaxmigrate.analysis.trees.values import UNKNOWN, Is, Token, Value, referring, replace, unknown
+from jaxmigrate.analysis.trees.values import (
+    UNKNOWN,
+    Fresh,
+    Is,
+    Token,
+    Value,
+    referring,
+    replace,
+    unknown,
+)
 from jaxmigrate.model import Evidence
 
 MAX_CALLS: Final = 6
@@ -161,7 +170,12 @@ class Interpreter:
     def fresh(self, node: ast.AST, module: Module) -> Value:
         """An unknown value that nothing else is the same as."""
         self._tokens += 1
-        return unknown((module.path, getattr(node, "lineno", 0), self._tokens))
+        return unknown(Fresh(module.path, getattr(node, "lineno", 0), self._tokens))
+
+    @property
+    def newest(self) -> int:
+        """The number of the newest token."""
+        return self._tokens
 
     def made(self, value: Value, node: ast.AST, module: Module) -> Value:
         """A container that was just made: its Nones are where no other's are, until it is mapped."""

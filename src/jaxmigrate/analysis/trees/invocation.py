@@ -170,6 +170,7 @@ def _run(
         return remembered
     if not interpreter.enter(closure.node):
         return interpreter.fresh(node, caller.module)
+    before = interpreter.newest
     try:
         here = _passed_here(closure, node, caller)
         frame = _new_frame(closure)
@@ -180,7 +181,7 @@ def _run(
     finally:
         interpreter.leave()
     if not frame.changed and not interpreter.exhausted:
-        interpreter.memory.keep(key, result)
+        interpreter.memory.keep(key, result, before)
     if holds_none(result) and not isinstance(closure.node, ast.Lambda):
         line = getattr(node, "lineno", 1)
         result = told(

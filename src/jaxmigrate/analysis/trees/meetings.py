@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from jaxmigrate.analysis.trees.references import Instance
 from jaxmigrate.analysis.trees.values import (
@@ -17,6 +17,8 @@ from jaxmigrate.analysis.trees.values import (
     Value,
     all_children,
     child,
+    is_alike,
+    maker,
 )
 from jaxmigrate.model import Evidence
 
@@ -30,16 +32,28 @@ class Outcome(enum.IntEnum):
     NO_NONE = 0
     SAME_NONES = 1
     UNKNOWN = 2
-    MAY_MEET = 3
-    MEETS = 4
+    UNLIKELY = 3
+    MAY_MEET = 4
+    MEETS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
-    """The outcome of a meeting, with the evidence for a None, or for what speaks against one."""
+    """The outcome of a meeting, with the evidence for a None, and in words what speaks against one."""
 
     outcome: Outcome
     why: tuple[Evidence, ...] = ()
+    against: str = ""
+
+
+def unlikely(against: str) -> Meeting:
+    """A meeting in which the first tree may hold a None, that likely meets no value."""
+    return Meeting(Outcome.UNLIKELY, against=against)
+
+
+_SAME_MAKER: Final = "both trees come from the same maker"
+_MADE_TO_MATCH: Final = "the other tree was made with an eye on its Nones"
+_BY_SETTING: Final = "a setting says for both trees whether there is a value"
 
 
 def meeting(first: Value, others: Sequence[Value], classes: Classes) -> Meeting:
@@ -50,7 +64,11 @@ def meeting(first: Value, others: Sequence[Value], classes: Classes) -> Meeting:
     """
     if all(_same(first, other) for other in others):
         return Meeting(Outcome.SAME_NONES)
+    if all(_alike(first, other) for other in others):
+        return unlikely(_SAME_MAKER)
     found = _meet(first, list(others), classes, MAX_DEPTH)
+    if found.outcome is Outcome.MAY_MEET and all(_minds(other, first) for other in others):
+        return unlikely(_MADE_TO_MATCH)
     return Meeting(Outcome.NO_NONE) if found.outcome is Outcome.SAME_NONES else found
 
 
@@ -90,24 +108,37 @@ def _is_leaf(value: Value, classes: Classes) -> bool:
 def _same(first: Value, other: Value) -> bool:
     if first is other and first.shape is not None:
         return True
-    if first.none in (Is.YES, Is.MAYBE) and other.none is Is.NO:
+    if first.shape is None or _only_first_absent(first, other) or is_alike(first.shape):
         return False
-    return first.shape is not None and (first.shape == other.shape or first.shape in other.includes)
+    return first.shape == other.shape or first.shape in other.includes
+
+
+def _alike(first: Value, other: Value) -> bool:
+    """Whether both come from the same maker, called with arguments that need not be the same."""
+    if first.shape is None or other.shape is None or _only_first_absent(first, other):
+        return False
+    return maker(first.shape) == maker(other.shape)
+
+
+def _only_first_absent(first: Value, other: Value) -> bool:
+    """Whether the first may be None as a whole where the other is not."""
+    return first.none in (Is.YES, Is.MAYBE) and other.none is Is.NO
 
 
 def _none_meets(first: Value, others: list[Value]) -> Meeting:
-    def stays(other: Value) -> bool:
-        if other.none is Is.YES:
-            return True
-        alike = first.source is not None and first.source == other.source
-        return alike and other.none is Is.MAYBE
-
-    if all(stays(other) for other in others):
+    present = [other for other in others if other.none is not Is.YES]
+    if not present:
         return Meeting(Outcome.SAME_NONES)
-    if all(stays(other) or _before_setting(first, other) for other in others):
-        return Meeting(Outcome.UNKNOWN)
+    if first.source is not None and all(_same_source(first, other) for other in present):
+        return unlikely(_SAME_MAKER)
+    if all(_before_setting(first, other) for other in present):
+        return unlikely(_BY_SETTING)
     certain = first.none is Is.YES and any(other.none is Is.NO for other in others)
     return Meeting(Outcome.MEETS if certain else Outcome.MAY_MEET, first.why)
+
+
+def _same_source(first: Value, other: Value) -> bool:
+    return other.none is Is.MAYBE and first.source == other.source
 
 
 def _minds(other: Value, first: Value) -> bool:
@@ -124,10 +155,9 @@ def _inside(first: Value, others: list[Value], classes: Classes, depth: int) -> 
     worst = Meeting(Outcome.NO_NONE if first.inside is Is.NO else Outcome.UNKNOWN)
     if first.none is Is.UNKNOWN:
         worst = Meeting(Outcome.UNKNOWN)
-    if first.inside is Is.MAYBE and not all(_minds(other, first) for other in others):
-        worst = Meeting(Outcome.MAY_MEET, first.why)
-    elif first.inside is Is.MAYBE:
-        worst = Meeting(Outcome.UNKNOWN)
+    if first.inside is Is.MAYBE:
+        matches = all(_minds(other, first) for other in others)
+        worst = unlikely(_MADE_TO_MATCH) if matches else Meeting(Outcome.MAY_MEET, first.why)
     if depth <= 0:
         return worst
     for key, part in children(first, classes):

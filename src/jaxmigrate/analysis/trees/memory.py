@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+import dataclasses
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from jaxmigrate.analysis.trees.references import Arguments, Closure, Instance
-from jaxmigrate.analysis.trees.values import Token, Value, replace
+from jaxmigrate.analysis.trees.values import Fresh, Is, Token, Value, replace
 
 _MAX_DEPTH: Final = 4
 _MAX_SIZE: Final = 60
@@ -17,11 +19,15 @@ class _TooLarge(Exception):
 
 
 class Key:
-    """Arguments with their tokens numbered in the order they come up, so that alike calls are equal."""
+    """Arguments with their tokens numbered in the order they come up, so that alike calls are equal.
+
+    `identified` says that the arguments of a call with the same tokens are the same themselves.
+    """
 
     def __init__(self, closure: Closure, arguments: Arguments, by_setting: bool) -> None:
         """Raises nothing: `words` is None if the arguments are too large."""
         self.tokens: dict[Token, int] = {}
+        self.identified = True
         self._size = 0
         self.words: Hashable | None
         try:
@@ -41,6 +47,7 @@ class Key:
         if depth > _MAX_DEPTH or self._size > _MAX_SIZE:
             raise _TooLarge
         parts = value.parts
+        self.identified &= _is_identified(value)
         return (
             value.none,
             value.inside,
@@ -67,50 +74,71 @@ class Memory:
     """Results by key."""
 
     def __init__(self) -> None:
-        self._results: dict[Hashable, tuple[tuple[Token, ...], Value]] = {}
+        self._results: dict[Hashable, _Result] = {}
 
     def recall(self, key: Key) -> Value | None:
-        """The result of an alike call, in terms of this call's tokens; None if there was none."""
+        """The result of an alike call, in terms of this call's tokens; None if there was none.
+
+        What that call made, this one made another time, unless its arguments are the same.
+        """
         found = self._results.get(key.words) if key.words is not None else None
         if found is None:
             return None
-        tokens, value = found
-        renamed = {old: new for old, new in zip(tokens, key.tokens, strict=False) if old != new}
-        return _renamed(value, renamed) if renamed else value
+        changed = {o: n for o, n in zip(found.tokens, key.tokens, strict=False) if o != n}
+        if key.identified and not changed:
+            return found.value
+        return _renamed(found.value, _Renaming(changed, found.before))
 
-    def keep(self, key: Key, value: Value) -> None:
-        """Remember a result."""
+    def keep(self, key: Key, value: Value, before: int) -> None:
+        """Remember a result; `before` is the number of the newest token when the call began."""
         if key.words is not None:
-            self._results[key.words] = (tuple(key.tokens), value)
+            self._results[key.words] = _Result(tuple(key.tokens), value, before)
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    tokens: tuple[Token, ...]
+    value: Value
+    before: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Renaming:
+    """What tokens become: those of arguments by `changed`, those made later than `before` alike."""
+
+    changed: Mapping[Token, Token]
+    before: int
+
+    def __call__(self, token: Token | None) -> Token | None:
+        if token in self.changed:
+            return self.changed[token]
+        if isinstance(token, Fresh):
+            return dataclasses.replace(token, alike=True) if token.number > self.before else token
+        return tuple(map(self, token)) if isinstance(token, tuple) else token
+
+
+def _is_identified(value: Value) -> bool:
+    """Whether another value of which the same is known, with the same tokens, is the same value."""
+    if value.shape is not None or value.constant is not None or value.none is Is.YES:
+        return True
+    return value.reference is not None or bool(value.parts)
 
 
 def _identity(reference: object) -> Hashable:
     return id(reference.cls) if isinstance(reference, Instance) else id(reference)
 
 
-def _renamed(value: Value, tokens: Mapping[Token, Token], depth: int = 0) -> Value:
+def _renamed(value: Value, renaming: _Renaming, depth: int = 0) -> Value:
     if depth > _MAX_DEPTH:
         return value
     parts = value.parts
     if parts is not None:
-        parts = {key: _renamed(part, tokens, depth + 1) for key, part in parts.items()}
+        parts = {key: _renamed(part, renaming, depth + 1) for key, part in parts.items()}
     return replace(
         value,
-        shape=_token(value.shape, tokens),
-        includes=frozenset(_tokens(value.includes, tokens)),
-        minding=frozenset(_tokens(value.minding, tokens)),
+        shape=renaming(value.shape),
+        includes=frozenset(map(renaming, value.includes)),
+        minding=frozenset(map(renaming, value.minding)),
         parts=parts,
-        rest=_renamed(value.rest, tokens, depth + 1) if value.rest is not None else None,
+        rest=_renamed(value.rest, renaming, depth + 1) if value.rest is not None else None,
     )
-
-
-def _tokens(found: Iterable[Token], tokens: Mapping[Token, Token]) -> Iterable[Token]:
-    return (_token(token, tokens) for token in found)
-
-
-def _token(token: Token | None, tokens: Mapping[Token, Token]) -> Token | None:
-    if token in tokens:
-        return tokens[token]
-    if isinstance(token, tuple):
-        return tuple(_token(part, tokens) for part in token)
-    return token

@@ -31,6 +31,7 @@ from jaxmigrate.analysis.trees.values import (
     maybe_none,
     referring,
     replace,
+    unknown,
 )
 from jaxmigrate.model import Evidence
 
@@ -223,14 +224,15 @@ def instance_in(
     """The object a method of a class is run on, nothing known of it but its class."""
     reference = class_in(node, module, scope, interpreter).reference
     assert isinstance(reference, ClassReference)
-    fields = _fields(reference, UNKNOWN, interpreter, 0)
+    shape = ("self", module.path, node.lineno)
+    fields = _fields(reference, unknown(shape), interpreter, 0)
     facts = interpreter.classes.facts(reference.definition)
     parts = fields if facts.children is not None else {}
     return Value(
         none=Is.NO,
         parts=parts,
         rest=UNKNOWN,
-        shape=("self", module.path, node.lineno),
+        shape=shape,
         reference=Instance(reference),
     )
 

@@ -28,10 +28,15 @@ def signs(call: TreeCall, place: Place, lines: LineText) -> Iterator[Evidence]:
 
 
 def callback_minds_none(call: TreeCall, place: Place, lines: LineText) -> Iterator[Evidence]:
-    """The callback tests its first leaf for None, though it never gets one."""
+    """The callback tests its first leaf for None, though it never gets one.
+
+    Not where it is called by name elsewhere in its module: the test may be for that call.
+    """
     if call.callback is None:
         return
     for function, home in definitions_of(call.callback, place.at(*call.home_of(call.callback))):
+        if _is_called_too(function, home):
+            continue
         name = _first_leaf(function, call.leading)
         test = none_test_of(function, name) if name is not None else None
         if test is not None:
@@ -80,6 +85,13 @@ _SIGNS: Final[tuple[Sign, ...]] = (
     prefix_by_docstring,
     comment_speaks_of_none,
 )
+
+
+def _is_called_too(function: AnyFunction, home: Place) -> bool:
+    """Whether a function is called by its name in the module it stands in."""
+    name = getattr(function, "name", None)
+    calls = home.module.scopes.calls
+    return any(isinstance(c.func, ast.Name) and c.func.id == name for c, _ in calls)
 
 
 def _first_leaf(function: AnyFunction, leading: int) -> str | None:

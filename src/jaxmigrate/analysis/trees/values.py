@@ -13,6 +13,34 @@ Key: TypeAlias = str | int
 Token: TypeAlias = Hashable
 """Stands for the places at which a tree holds None: equal tokens, equal places."""
 
+
+@dataclass(frozen=True, slots=True)
+class Fresh:
+    """The token of a value that was made at `line` of `path`, the one with this `number`.
+
+    `alike` says that it is not that value itself, but what the same code made another time.
+    """
+
+    path: str
+    line: int
+    number: int
+    alike: bool = False
+
+
+def is_alike(token: Token) -> bool:
+    """Whether a token stands for what the same code made, and not for one and the same tree."""
+    if isinstance(token, Fresh):
+        return token.alike
+    return isinstance(token, tuple) and any(map(is_alike, token))
+
+
+def maker(token: Token) -> Token:
+    """What is the same for all that the same code makes."""
+    if isinstance(token, Fresh):
+        return Fresh(token.path, token.line, token.number)
+    return tuple(map(maker, token)) if isinstance(token, tuple) else token
+
+
 @dataclass(frozen=True, slots=True)
 class BySetting:
     """Marks a None that is there by a setting of the program; `source` is where it was put."""
