@@ -67,13 +67,17 @@ def migrate_file(source: SourceFile, project: Project, settings: Settings) -> Fi
         return _failed(unchanged, FailureKind.SOURCE, str(error))
     except gates.GateFailure as error:
         return _failed(unchanged, FailureKind.CODEMOD, str(error))
-    except RecursionError:
-        return _failed(unchanged, FailureKind.SOURCE, "is nested too deeply to be analysed")
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a bug of ours or of a plug-in: it costs this file, not the run
-        words = f"internal error: {type(error).__name__}: {error}"
-        return _failed(unchanged, FailureKind.CODEMOD, words)
+        return dataclasses.replace(unchanged, failure=failure_of(error))
+
+
+def failure_of(error: BaseException) -> Failure:
+    """What an error that nobody expected is to the user: a file too deep for us, or a bug of ours."""
+    if isinstance(error, RecursionError):
+        return Failure(FailureKind.SOURCE, "is nested too deeply to be analysed")
+    return Failure(FailureKind.CODEMOD, f"internal error: {type(error).__name__}: {error}")
 
 
 def migrate_source(
@@ -89,7 +93,7 @@ def migrate_source(
 
     file = decode(source.encode(), path, Path("/") / path)
     project = Project([path], {path: file.text}.get)
-    evidence = collect(project, [path], lambda _: ())
+    evidence = collect(project, [path], lambda _: ()).table
     settings = Settings(choose(select or ()), confidence, Version(target_jax), evidence)
     return migrate_file(file, project, settings)
 

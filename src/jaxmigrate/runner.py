@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +21,7 @@ from jaxmigrate.context import files_around
 from jaxmigrate.errors import SourceError
 from jaxmigrate.lines import searchable
 from jaxmigrate.model import Confidence, Failure, FailureKind, FileResult, RunResult
-from jaxmigrate.pipeline import Settings, deep_recursion, migrate_file, parse_tree
+from jaxmigrate.pipeline import Settings, deep_recursion, failure_of, migrate_file, parse_tree
 from jaxmigrate.registry import choose
 from jaxmigrate.sources.discover import FoundFile, discover
 from jaxmigrate.sources.read import read
@@ -94,9 +94,9 @@ def run(
         collected = _collect(found.files, settings)
         context = files_around(request.paths, request.exclude, request.root, found.files)
         _look_around(collected, context)
-        results = [*collected.results, *(_failure(path, why) for path, why in found.problems)]
         project = Project(collected.texts, collected.texts.get, collected.aliases)
         settings = _with_evidence(settings, project, collected)
+        results = [*collected.results, *(_failure(path, why) for path, why in found.problems)]
         files = (*found.files, *context)
         migrated = _migrated(collected, files, request, settings, project)
         for done, result in enumerate(migrated, start=1):
@@ -115,8 +115,11 @@ def run_on_text(data: bytes, name: str, request: Request) -> RunResult:
     project = Project([name], {name: source.text}.get, alias_names(source.text))
     with _no_warnings():
         if any(codemod.reads_evidence for codemod in settings.codemods):
-            evidence = collect(project, [name], lambda _: ())
-            settings = dataclasses.replace(settings, evidence=evidence)
+            found = collect(project, [name], lambda _: ())
+            if found.failures:
+                result = FileResult(name, data, data, failure=failure_of(found.failures[name]))
+                return RunResult(str(request.target), (result,))
+            settings = dataclasses.replace(settings, evidence=found.table)
         return RunResult(str(request.target), (migrate_file(source, project, settings),))
 
 
@@ -194,7 +197,18 @@ def _with_evidence(settings: Settings, project: Project, collected: _Collected) 
     paths = [source.path for source in collected.candidates]
     others = {path: collected.texts[path] for path in collected.texts.keys() - set(paths)}
     mentions = Mentions(dict(sorted(others.items())))
-    return dataclasses.replace(settings, evidence=collect(project, paths, mentions))
+    found = collect(project, paths, mentions)
+    _give_up(found.failures, collected)
+    return dataclasses.replace(settings, evidence=found.table)
+
+
+def _give_up(failures: Mapping[str, Exception], collected: _Collected) -> None:
+    """Name the files in which looking for evidence failed, and leave them alone."""
+    for path, error in failures.items():
+        collected.candidates = [s for s in collected.candidates if s.path != path]
+        collected.results = [result for result in collected.results if result.path != path]
+        data = collected.texts[path].encode()
+        collected.results.append(FileResult(path, data, data, failure=failure_of(error)))
 
 
 def _migrated(

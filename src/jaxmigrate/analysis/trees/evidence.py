@@ -6,6 +6,7 @@ import ast
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, TypeAlias
 
 from jaxmigrate.analysis.calls import TreeCall, tree_calls
@@ -60,16 +61,26 @@ Mentioning: TypeAlias = Callable[[frozenset[str]], Iterable[str]]
 """Gives the paths of the project's files that mention one of some names."""
 
 
-def collect(project: Project, paths: Iterable[str], mentioning: Mentioning) -> Table:
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What is known, and in which files the analysis failed, with the error: a fault of ours."""
+
+    table: Table
+    failures: Mapping[str, Exception]
+
+
+def collect(project: Project, paths: Iterable[str], mentioning: Mentioning) -> Collected:
     """What is known of the many-tree maps in the files at `paths`.
 
     Further files are looked at where they mention a function that maps several trees.
     """
-    return _Collector(project).table(paths, mentioning)
+    collector = _Collector(project)
+    return Collected(collector.table(paths, mentioning), collector.failures)
 
 
 class _Collector:
     def __init__(self, project: Project) -> None:
+        self.failures: dict[str, Exception] = {}
         self._project = project
         self._calls: dict[str, dict[ast.Call, TreeCall]] = {}
         self._known: dict[Position, Known] = {}
@@ -95,11 +106,19 @@ class _Collector:
 
     def _run(self, module: Module, wanted: _Wanted, distance: int) -> None:
         if wanted.top.get(module.path) == distance:
-            self._note(self._interpreter.run_module(module))
+            self._note_safely(module, lambda: self._interpreter.run_module(module))
         for closure in self._closures(module):
             if wanted.functions.get(closure.node) == distance:
                 least = _LEAST_STEPS if distance == 0 else 0
-                self._note(self._interpreter.run(closure, least))
+                run = partial(self._interpreter.run, closure, least)
+                self._note_safely(module, run)
+
+    def _note_safely(self, module: Module, run: Callable[[], Notes]) -> None:
+        """Note what a run shows; one that fails costs its file, not the others."""
+        try:
+            self._note(run())
+        except Exception as error:
+            self.failures.setdefault(module.path, error)
 
     def _closures(self, module: Module) -> Sequence[Closure]:
         if module.path not in self._entries:
