@@ -6,6 +6,13 @@ from jaxmigrate.analysis.fallbacks import Fallback
 from jaxmigrate.analysis.guards import Elsewhere, Guard, Refused, Unneeded
 from jaxmigrate.analysis.handrolled import HandRolled, Mend
 from jaxmigrate.analysis.jaxnames import JAX_TREE_SINCE, RETIRED, TREE_MAPS, Retired
+from jaxmigrate.analysis.retired import (
+    ComparedToNone,
+    RetiredUse,
+    TestedForNone,
+    ToNone,
+    Unimported,
+)
 from jaxmigrate.analysis.verdicts import Verdict
 from jaxmigrate.codemod import Codemod, Example, NodeKind, Site
 from jaxmigrate.model import Action, Confidence, Evidence, Span
@@ -30,6 +37,7 @@ __all__ = [
     "TREE_MAPS",
     "Action",
     "Codemod",
+    "ComparedToNone",
     "Confidence",
     "Elsewhere",
     "Evidence",
@@ -43,9 +51,13 @@ __all__ = [
     "NodeKind",
     "Refused",
     "Retired",
+    "RetiredUse",
     "Site",
     "Span",
+    "TestedForNone",
+    "ToNone",
     "TreeCall",
+    "Unimported",
     "Unneeded",
     "Use",
     "Verdict",
