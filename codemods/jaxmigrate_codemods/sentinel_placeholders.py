@@ -32,6 +32,7 @@ import libcst as cst
 
 from jaxmigrate.api import (
     Action,
+    Bound,
     Codemod,
     ComparedToNone,
     Confidence,
@@ -40,6 +41,7 @@ from jaxmigrate.api import (
     NodeKind,
     RetiredUse,
     Site,
+    Span,
     TestedForNone,
     ToNone,
     Unimported,
@@ -94,9 +96,11 @@ class SentinelPlaceholders(Codemod):
 
     def rewrite(
         self, site: Site, node: cst.CSTNode
-    ) -> cst.BaseExpression | Sequence[cst.BaseSmallStatement]:
+    ) -> cst.BaseExpression | Sequence[cst.BaseSmallStatement] | Sequence[cst.SimpleStatementLine]:
         """What takes the place of a use, or of an import."""
         plan = site.plan
+        if isinstance(plan, Bound):
+            return _apart([_binding(name, value) for name, value in plan.names])
         if isinstance(plan, Unimported):
             assert isinstance(node, cst.Import | cst.ImportFrom)
             return _unimported(node, plan)
@@ -114,6 +118,11 @@ def _site(use: RetiredUse, module: Facts) -> Site:
     span, sure = module.span(use.node), Confidence.PROVEN
     if use.change is None:
         return Site(span, Action.REPORT, sure, use.reason)
+    if isinstance(use.change, Bound):
+        line, _ = module.lines.position(span.end)
+        start = module.lines.line_start(line + 1)
+        below = Span(start, start)
+        return Site(below, Action.EDIT, sure, use.reason, plan=use.change, kind=NodeKind.INSERTION)
     is_import = isinstance(use.change, Unimported)
     kind = NodeKind.STATEMENT if is_import else NodeKind.EXPRESSION
     return Site(span, Action.EDIT, sure, use.reason, plan=use.change, kind=kind)
@@ -130,6 +139,12 @@ def _unimported(
 
 def _binding(name: str, value: str) -> cst.Assign:
     return cst.Assign([cst.AssignTarget(cst.Name(name))], cst.parse_expression(value))
+
+
+def _apart(statements: Sequence[cst.BaseSmallStatement]) -> list[cst.SimpleStatementLine]:
+    """Each statement on a line, the first below a blank one."""
+    first, *others = [cst.SimpleStatementLine([statement]) for statement in statements]
+    return [first.with_changes(leading_lines=[cst.EmptyLine(indent=False)]), *others]
 
 
 def _compared(node: cst.BaseExpression, plan: ComparedToNone) -> cst.BaseExpression:

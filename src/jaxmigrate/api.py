@@ -7,6 +7,7 @@ from jaxmigrate.analysis.guards import Elsewhere, Guard, Refused, Unneeded
 from jaxmigrate.analysis.handrolled import HandRolled, Mend
 from jaxmigrate.analysis.jaxnames import JAX_TREE_SINCE, RETIRED, TREE_MAPS, Retired
 from jaxmigrate.analysis.retired import (
+    Bound,
     ComparedToNone,
     RetiredUse,
     TestedForNone,
@@ -36,6 +37,7 @@ __all__ = [
     "RETIRED",
     "TREE_MAPS",
     "Action",
+    "Bound",
     "Codemod",
     "ComparedToNone",
     "Confidence",
