@@ -8,9 +8,10 @@ been None and the type of None all along, under another name.
 `NotMapped` becomes `None` in annotations and `type(None)` elsewhere. Imports that nothing uses any
 more go; a name that other files take from this one, or that `__all__` lists, stays bound to None.
 
-**Safety.** The same object, under the name that is left. Code that does without the sentinel where
-JAX has none (`try` and `except ImportError`, `hasattr`) works on every JAX and is left alone, as are
-names that the project binds itself.
+**Safety.** The same object, under the name that is left; `==` and `is` say the same of an axis, which
+is a number or None. Code that does without the sentinel where JAX has none (`try` and
+`except ImportError`, `hasattr`) works on every JAX and is left alone, as are names that the project
+binds itself.
 
 **Not touched.** `FROM_GDA`, `_UNSPECIFIED`, `zero_if_mapped` and `jax.core.token`, which nothing takes
 the place of without a look at the code, are reported with what JAX says to do; so are annotations in

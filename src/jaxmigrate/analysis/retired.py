@@ -168,7 +168,9 @@ class _Uses:
         scope, name = each.home
         bindings = scope.bindings.get(name, [])
         ours = {other.alias for other in all_of_them if other.home == each.home}
-        if any(binding.node not in ours for binding in bindings) or name in scope.rebound_outside:
+        if name in scope.rebound_outside:
+            return f"{_gone(each.dotted)}; {name} is bound outside of where it is imported"
+        if any(binding.node not in ours for binding in bindings):
             if self._has_fallback(each.statement, name):
                 return ""
             return f"{_gone(each.dotted)}; {name} is bound to something else as well"
