@@ -6,10 +6,15 @@ import ast
 import subprocess
 import sys
 import textwrap
+import types
+import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from fixture_runner import Case, cases
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from jaxmigrate.analysis.jaxnames import NOT_MAPPED, NOT_MAPPED_TYPE, UNREPLACED_SENTINELS
 from jaxmigrate.model import Action
@@ -141,6 +146,79 @@ def test_what_is_edited_gives_what_it_gave_where_the_sentinel_was(tmp_path: Path
         assert ran.returncode == 0, ran.stderr
         (tmp_path / f"said{bool(words)}").write_text(ran.stdout)
     assert (tmp_path / "saidTrue").read_text() == (tmp_path / "saidFalse").read_text()
+
+
+SENTINELS = ("not_mapped", "batching.not_mapped", "(not_mapped)")
+TYPES = ("NotMapped", "batching.NotMapped")
+AXES = ("d", "(d or 0)", "e[0]", "f(d)", "(g := d)", "not_mapped")
+TESTS = st.one_of(
+    st.builds(
+        "{} {} {}".format,
+        st.sampled_from(AXES),
+        st.sampled_from(["is", "is not", "==", "!="]),
+        st.sampled_from(SENTINELS),
+    ),
+    st.builds("{}=={}".format, st.sampled_from(SENTINELS), st.sampled_from(AXES)),
+    st.builds(
+        "isinstance({}, {})".format,
+        st.sampled_from([*AXES, "d if d else 0", "d or not_mapped", "lambda: d", "d is e"]),
+        st.sampled_from([*TYPES, "(int, NotMapped)", "int | NotMapped", "type(not_mapped)"]),
+    ),
+)
+USES = st.recursive(
+    st.one_of(TESTS, st.sampled_from([*SENTINELS, "d"]), st.sampled_from(["f(NotMapped)", "e"])),
+    lambda inner: st.one_of(
+        st.builds("not {}".format, inner),
+        st.builds("({}) == ({})".format, inner, inner),
+        st.builds("{} and {}".format, TESTS, inner),
+        st.builds("1 + {}".format, TESTS.filter(lambda test: test.startswith("isinstance"))),
+        st.builds("-{}".format, TESTS.filter(lambda test: test.startswith("isinstance"))),
+        st.builds("[{}, {}][0]".format, inner, inner),
+        st.builds("({} if {} else {})".format, inner, TESTS, inner),
+        st.builds("f(({}), {}) is {}".format, inner, TESTS, st.sampled_from(SENTINELS)),
+        st.builds("{{({}): 1}}".format, TESTS),
+    ),
+    max_leaves=5,
+)
+HEAD = """from jax.interpreters import batching
+from jax.interpreters.batching import NotMapped, moveaxis, not_mapped
+
+batching.primitive_batchers
+moveaxis
+
+
+"""
+
+
+def said(source: str) -> list[str]:
+    """What the function `rule` of a module gives for some axes, its imports put aside."""
+    body = "\n".join(line for line in source.splitlines() if not line.startswith("from"))
+    batching = types.SimpleNamespace(
+        not_mapped=None, NotMapped=type(None), primitive_batchers={}, moveaxis=None
+    )
+    names = {**vars(batching), "batching": batching, "f": lambda x, *_: x}
+    exec(body, names)
+    return [repr(_said(names["rule"], d)) for d in (0, 1, None, "", ())]
+
+
+def _said(rule: Callable[..., object], axis: object) -> object:
+    try:
+        return rule(axis, [axis])
+    except TypeError:
+        return TypeError
+
+
+@given(USES)
+@settings(deadline=None, max_examples=200)
+def test_a_use_in_any_place_means_what_it_meant(use: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        before = f"{HEAD}def rule(d, e):\n    return {use}\n"
+        after = migrated(before, "sentinel-placeholders")
+        assert said(after) == said(before)
+    uses = after.partition("def rule")[2]
+    assert "not_mapped" not in uses
+    assert "NotMapped" not in uses
 
 
 @pytest.mark.parametrize("name", sorted(NOT_MAPPED | NOT_MAPPED_TYPE))
