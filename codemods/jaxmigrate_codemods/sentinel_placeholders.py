@@ -14,8 +14,8 @@ is a number or None. Code that does without the sentinel where JAX has none (`tr
 binds itself.
 
 **Not touched.** `FROM_GDA`, `_UNSPECIFIED`, `zero_if_mapped` and `jax.core.token`, which nothing takes
-the place of without a look at the code, are reported with what JAX says to do; so are annotations in
-quotes, patterns and assignments.
+the place of without a look at the code, are reported with what JAX says to do; so are look-ups by a
+string, annotations in quotes, patterns and assignments.
 
 **This one or none-prefix.** A tree that held `not_mapped` holds None, so a map of it over another tree
 may need a guard: that is none-prefix, which runs after this. Choose none-prefix where None in the first

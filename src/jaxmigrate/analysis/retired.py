@@ -92,6 +92,7 @@ class RetiredUse:
 def retired_uses(facts: Facts) -> Iterator[RetiredUse]:
     """Every use of a retired sentinel in a module, and the imports that change with them."""
     yield from _unreplaced(facts)
+    yield from _by_string(facts)
     yield from _Uses(facts).found()
 
 
@@ -108,6 +109,19 @@ def _unreplaced(facts: Facts) -> Iterator[RetiredUse]:
             name = f"{statement.module}.{alias.name}"
             if statement.level == 0 and name in UNREPLACED_SENTINELS:
                 yield RetiredUse(statement, f"{name} {UNREPLACED_SENTINELS[name]}")
+
+
+def _by_string(facts: Facts) -> Iterator[RetiredUse]:
+    """Look-ups of a sentinel by a string, with nothing to fall back to."""
+    for node, scope in facts.calls_of({"builtins.getattr"}):
+        if len(node.args) != 2 or not isinstance(node.args[1], ast.Constant):
+            continue
+        owner = facts.project.name_of(node.args[0], scope, facts.module)
+        dotted = f"{owner}.{node.args[1].value!s}"
+        if dotted in RETIRED_SENTINELS:
+            yield RetiredUse(node, f"{_gone(dotted)}; it is looked up by a string")
+        elif dotted in UNREPLACED_SENTINELS:
+            yield RetiredUse(node, f"{dotted} {UNREPLACED_SENTINELS[dotted]}")
 
 
 @dataclass(frozen=True, slots=True)
