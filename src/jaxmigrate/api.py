@@ -6,6 +6,14 @@ from jaxmigrate.analysis.fallbacks import Fallback
 from jaxmigrate.analysis.guards import Elsewhere, Guard, Refused, Unneeded
 from jaxmigrate.analysis.handrolled import HandRolled, Mend
 from jaxmigrate.analysis.jaxnames import JAX_TREE_SINCE, RETIRED, TREE_MAPS, Retired
+from jaxmigrate.analysis.retired import (
+    Bound,
+    ComparedToNone,
+    RetiredUse,
+    TestedForNone,
+    ToNone,
+    Unimported,
+)
 from jaxmigrate.analysis.verdicts import Verdict
 from jaxmigrate.codemod import Codemod, Example, NodeKind, Site
 from jaxmigrate.model import Action, Confidence, Evidence, Span
@@ -29,7 +37,9 @@ __all__ = [
     "RETIRED",
     "TREE_MAPS",
     "Action",
+    "Bound",
     "Codemod",
+    "ComparedToNone",
     "Confidence",
     "Elsewhere",
     "Evidence",
@@ -43,9 +53,13 @@ __all__ = [
     "NodeKind",
     "Refused",
     "Retired",
+    "RetiredUse",
     "Site",
     "Span",
+    "TestedForNone",
+    "ToNone",
     "TreeCall",
+    "Unimported",
     "Unneeded",
     "Use",
     "Verdict",

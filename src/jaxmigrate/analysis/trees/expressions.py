@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from jaxmigrate.analysis.jaxnames import NOT_MAPPED
 from jaxmigrate.analysis.trees import invocation
 from jaxmigrate.analysis.trees.conditions import assume, truth
 from jaxmigrate.analysis.trees.references import (
@@ -44,35 +45,47 @@ if TYPE_CHECKING:
 def _constant(node: ast.Constant, frame: Frame, interpreter: Interpreter) -> Value:
     if node.value is not None:
         return Value(none=Is.NO, inside=Is.NO, constant=node.value, leaf=True)
+    return _none_at(node, frame)
+
+
+def _none_at(node: ast.expr, frame: Frame) -> Value:
+    """The None that stands at a place in the source."""
     line = getattr(node, "lineno", 0)
     spot = _spot(node, frame)
     source = BySetting(spot) if interpreter.reach.by_setting else spot
     return none(Evidence(frame.module.path, line, _words(node, frame)), source)
 
 
-def _spot(node: ast.Constant, frame: Frame) -> tuple[str, int, int]:
+def _meant(value: Value, node: ast.expr, frame: Frame) -> Value:
+    """What a name stands for: None for the sentinel of JAX that was None, else the value itself."""
+    reference = value.reference
+    retired = isinstance(reference, ExternalReference) and reference.name in NOT_MAPPED
+    return _none_at(node, frame) if retired else value
+
+
+def _spot(node: ast.expr, frame: Frame) -> tuple[str, int, int]:
     return (frame.module.path, getattr(node, "lineno", 0), getattr(node, "col_offset", 0))
 
 
-def _words(node: ast.Constant, frame: Frame) -> str:
-    """A few words on where a literal None stands."""
-    parent = frame.module.scopes.parents.get(node)
+def _words(node: ast.expr, frame: Frame) -> str:
+    """A few words on where a None stands, as it is spelled there."""
+    parent, spelled = frame.module.scopes.parents.get(node), ast.unparse(node)
     if isinstance(parent, ast.Dict):
         for key, value in zip(parent.keys, parent.values, strict=True):
             if value is node and key is not None:
-                return f"{ast.unparse(key)}: None"
+                return f"{ast.unparse(key)}: {spelled}"
     if isinstance(parent, ast.keyword) and parent.arg:
-        return f"{parent.arg}=None"
+        return f"{parent.arg}={spelled}"
     if isinstance(parent, ast.arguments):
-        return f"{_parameter_of(node, parent)}=None by default"
+        return f"{_parameter_of(node, parent)}={spelled} by default"
     if isinstance(parent, ast.Assign):
-        return f"{ast.unparse(parent.targets[0])} = None"
+        return f"{ast.unparse(parent.targets[0])} = {spelled}"
     if isinstance(parent, ast.Return):
-        return "returns None"
-    return _shortened(ast.unparse(parent)) if isinstance(parent, ast.expr) else "None"
+        return f"returns {spelled}"
+    return _shortened(ast.unparse(parent)) if isinstance(parent, ast.expr) else spelled
 
 
-def _parameter_of(default: ast.Constant, signature: ast.arguments) -> str:
+def _parameter_of(default: ast.expr, signature: ast.arguments) -> str:
     positional = [*signature.posonlyargs, *signature.args]
     pairs = [
         *zip(reversed(positional), reversed(signature.defaults), strict=False),
@@ -91,12 +104,13 @@ def _name(node: ast.Name, frame: Frame, interpreter: Interpreter) -> Value:
         return home.variables[node.id]
     owner = frame.scope.owner(node.id)
     if owner is not None and owner.parent is not None:
-        return interpreter.imported(node.id, frame)
-    return interpreter.global_value(node.id, frame)
+        return _meant(interpreter.imported(node.id, frame), node, frame)
+    return _meant(interpreter.global_value(node.id, frame), node, frame)
 
 
 def _attribute(node: ast.Attribute, frame: Frame, interpreter: Interpreter) -> Value:
-    return attribute(interpreter.evaluate(node.value, frame), node.attr, interpreter)
+    value = attribute(interpreter.evaluate(node.value, frame), node.attr, interpreter)
+    return _meant(value, node, frame)
 
 
 def attribute(owner: Value, name: str, interpreter: Interpreter) -> Value:

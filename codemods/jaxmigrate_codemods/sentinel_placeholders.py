@@ -1,0 +1,173 @@
+"""Replace sentinels that JAX retired, which stood in trees where there is no value.
+
+**Why.** `jax.interpreters.batching.not_mapped` and its type `NotMapped` went with JAX 0.10. They had
+been None and the type of None all along, under another name.
+
+**What it does.** `not_mapped` becomes `None`, and its tests become tests for None:
+`x is not_mapped`, `x == not_mapped` and `isinstance(x, NotMapped)` all become `x is None`.
+`NotMapped` becomes `None` in annotations and `type(None)` elsewhere. Imports that nothing uses any
+more go; a name that other files take from this one, or that `__all__` lists, stays bound to None.
+
+**Safety.** The same object, under the name that is left; `==` and `is` say the same of an axis, which
+is a number or None. Code that does without the sentinel where JAX has none (`try` and
+`except ImportError`, `hasattr`) works on every JAX and is left alone, as are names that the project
+binds itself.
+
+**Not touched.** `FROM_GDA`, `_UNSPECIFIED`, `zero_if_mapped` and `jax.core.token`, which nothing takes
+the place of without a look at the code, are reported with what JAX says to do; so are look-ups by a
+string, annotations in quotes, patterns and assignments.
+
+**This one or none-prefix.** A tree that held `not_mapped` holds None, so a map of it over another tree
+may need a guard: that is none-prefix, which runs after this. Choose none-prefix where None in the first
+tree stands opposite a value: it changes the call and leaves the trees as they are. Choose
+sentinel-placeholders where the placeholder itself is what is wrong. An empty pytree (`()`, `{}`,
+`optax.MaskedNode()`) in one of two trees alone never helps: it matches its own kind only, neither None
+nor a value, so both trees must hold it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import libcst as cst
+
+from jaxmigrate.api import (
+    Action,
+    Bound,
+    Codemod,
+    ComparedToNone,
+    Confidence,
+    Example,
+    Facts,
+    NodeKind,
+    RetiredUse,
+    Site,
+    Span,
+    TestedForNone,
+    ToNone,
+    Unimported,
+    drop_names,
+)
+
+_NONE = cst.Name("None")
+_BATCHING = "from jax.interpreters import batching\n\n"
+_LOOSE = (
+    cst.BooleanOperation,
+    cst.Comparison,
+    cst.GeneratorExp,
+    cst.IfExp,
+    cst.Lambda,
+    cst.NamedExpr,
+    cst.UnaryOperation,
+    cst.Yield,
+)
+"""What must stand in parentheses on a side of a comparison, or is better read so."""
+
+
+class SentinelPlaceholders(Codemod):
+    """Replaces sentinels that JAX retired."""
+
+    name = "sentinel-placeholders"
+    summary = "Replace sentinels that JAX retired, such as batching.not_mapped"
+    needed_from = "0.10.0"
+    mentions = (
+        *("not_mapped", "NotMapped", "FROM_GDA", "_UNSPECIFIED", "zero_if_mapped"),
+        *("core.token", "jax.core import"),
+    )
+    examples = (
+        Example(
+            f"{_BATCHING}if all(d is batching.not_mapped for d in dims):\n    out = None\n",
+            "if all(d is None for d in dims):\n    out = None\n",
+        ),
+        Example(
+            "from jax.interpreters.batching import NotMapped, moveaxis\n\n\n"
+            "def front(x, dim: int | NotMapped):\n"
+            "    return x if isinstance(dim, NotMapped) else moveaxis(x, dim, 0)\n",
+            "from jax.interpreters.batching import moveaxis\n\n\n"
+            "def front(x, dim: int | None):\n"
+            "    return x if dim is None else moveaxis(x, dim, 0)\n",
+        ),
+        Example("not_mapped = object()\nx is not_mapped\n", None),
+    )
+
+    def find(self, module: Facts) -> Iterator[Site]:
+        """Every use of a sentinel that JAX retired, and the imports that go with it."""
+        for use in module.retired_sentinels:
+            yield _site(use, module)
+
+    def rewrite(
+        self, site: Site, node: cst.CSTNode
+    ) -> cst.BaseExpression | Sequence[cst.BaseSmallStatement] | Sequence[cst.SimpleStatementLine]:
+        """What takes the place of a use, or of an import."""
+        plan = site.plan
+        if isinstance(plan, Bound):
+            return _apart([_binding(name, value) for name, value in plan.names])
+        if isinstance(plan, Unimported):
+            assert isinstance(node, cst.Import | cst.ImportFrom)
+            return _unimported(node, plan)
+        assert isinstance(node, cst.BaseExpression)
+        if isinstance(plan, ComparedToNone):
+            return _compared(node, plan)
+        if isinstance(plan, TestedForNone):
+            return _tested(node, plan)
+        assert isinstance(plan, ToNone)
+        new = cst.parse_expression("type(None)") if plan.is_type else _NONE
+        return new.with_changes(lpar=node.lpar, rpar=node.rpar)
+
+
+def _site(use: RetiredUse, module: Facts) -> Site:
+    span, sure = module.span(use.node), Confidence.PROVEN
+    if use.change is None:
+        return Site(span, Action.REPORT, sure, use.reason)
+    if isinstance(use.change, Bound):
+        line, _ = module.lines.position(span.end)
+        start = module.lines.line_start(line + 1)
+        below = Span(start, start)
+        return Site(below, Action.EDIT, sure, use.reason, plan=use.change, kind=NodeKind.INSERTION)
+    is_import = isinstance(use.change, Unimported)
+    kind = NodeKind.STATEMENT if is_import else NodeKind.EXPRESSION
+    return Site(span, Action.EDIT, sure, use.reason, plan=use.change, kind=kind)
+
+
+def _unimported(
+    node: cst.Import | cst.ImportFrom, plan: Unimported
+) -> Sequence[cst.BaseSmallStatement]:
+    kept: Sequence[cst.ImportFrom] = ()
+    if isinstance(node, cst.ImportFrom):
+        kept = drop_names(node, lambda name: name if name in plan.names else None)
+    return [*kept, *(_binding(name, value) for name, value in plan.bound)]
+
+
+def _binding(name: str, value: str) -> cst.Assign:
+    return cst.Assign([cst.AssignTarget(cst.Name(name))], cst.parse_expression(value))
+
+
+def _apart(statements: Sequence[cst.BaseSmallStatement]) -> list[cst.SimpleStatementLine]:
+    """Each statement on a line, the first below a blank one."""
+    first, *others = [cst.SimpleStatementLine([statement]) for statement in statements]
+    return [first.with_changes(leading_lines=[cst.EmptyLine(indent=False)]), *others]
+
+
+def _compared(node: cst.BaseExpression, plan: ComparedToNone) -> cst.BaseExpression:
+    assert isinstance(node, cst.Comparison)
+    (target,) = node.comparisons
+    negated = isinstance(target.operator, cst.NotEqual)
+    # Spelled out, since `==` may stand without the spaces that `is` needs.
+    other = target.comparator if plan.left else node.left
+    return _is_none(other, negated).with_changes(lpar=node.lpar, rpar=node.rpar)
+
+
+def _tested(node: cst.BaseExpression, plan: TestedForNone) -> cst.BaseExpression:
+    call = node.expression if isinstance(node, cst.UnaryOperation) else node
+    assert isinstance(call, cst.Call)
+    test = _is_none(call.args[0].value, plan.negated)
+    if plan.enclosed and not node.lpar:
+        return test.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
+    return test.with_changes(lpar=node.lpar, rpar=node.rpar)
+
+
+def _is_none(value: cst.BaseExpression, negated: bool) -> cst.Comparison:
+    if isinstance(value, _LOOSE) and not value.lpar:
+        value = value.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
+    operator = cst.IsNot() if negated else cst.Is()
+    return cst.Comparison(value, [cst.ComparisonTarget(operator, _NONE)])
