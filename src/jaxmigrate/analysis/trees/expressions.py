@@ -45,10 +45,10 @@ if TYPE_CHECKING:
 def _constant(node: ast.Constant, frame: Frame, interpreter: Interpreter) -> Value:
     if node.value is not None:
         return Value(none=Is.NO, inside=Is.NO, constant=node.value, leaf=True)
-    return _none_at(node, frame)
+    return _none_at(node, frame, interpreter)
 
 
-def _none_at(node: ast.expr, frame: Frame) -> Value:
+def _none_at(node: ast.expr, frame: Frame, interpreter: Interpreter) -> Value:
     """The None that stands at a place in the source."""
     line = getattr(node, "lineno", 0)
     spot = _spot(node, frame)
@@ -56,11 +56,11 @@ def _none_at(node: ast.expr, frame: Frame) -> Value:
     return none(Evidence(frame.module.path, line, _words(node, frame)), source)
 
 
-def _meant(value: Value, node: ast.expr, frame: Frame) -> Value:
+def _meant(value: Value, node: ast.expr, frame: Frame, interpreter: Interpreter) -> Value:
     """What a name stands for: None for the sentinel of JAX that was None, else the value itself."""
     reference = value.reference
     retired = isinstance(reference, ExternalReference) and reference.name in NOT_MAPPED
-    return _none_at(node, frame) if retired else value
+    return _none_at(node, frame, interpreter) if retired else value
 
 
 def _spot(node: ast.expr, frame: Frame) -> tuple[str, int, int]:
@@ -104,13 +104,13 @@ def _name(node: ast.Name, frame: Frame, interpreter: Interpreter) -> Value:
         return home.variables[node.id]
     owner = frame.scope.owner(node.id)
     if owner is not None and owner.parent is not None:
-        return _meant(interpreter.imported(node.id, frame), node, frame)
-    return _meant(interpreter.global_value(node.id, frame), node, frame)
+        return _meant(interpreter.imported(node.id, frame), node, frame, interpreter)
+    return _meant(interpreter.global_value(node.id, frame), node, frame, interpreter)
 
 
 def _attribute(node: ast.Attribute, frame: Frame, interpreter: Interpreter) -> Value:
     value = attribute(interpreter.evaluate(node.value, frame), node.attr, interpreter)
-    return _meant(value, node, frame)
+    return _meant(value, node, frame, interpreter)
 
 
 def attribute(owner: Value, name: str, interpreter: Interpreter) -> Value:
