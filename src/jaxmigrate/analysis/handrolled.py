@@ -10,14 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from jaxmigrate.analysis.jaxnames import FLATTEN, UNFLATTEN
 from jaxmigrate.analysis.on_none import Known, Place, callable_on_none
 from jaxmigrate.analysis.project import Module, Project
 from jaxmigrate.analysis.scopes import Scope
 
-_FLATTEN: Final = frozenset({"jax.tree_util.tree_flatten", "jax.tree.flatten", "jax.tree_flatten"})
-_UNFLATTEN: Final = frozenset(
-    {"jax.tree_util.tree_unflatten", "jax.tree.unflatten", "jax.tree_unflatten"}
-)
 _WORDS: Final = frozenset({"flatten", "tree_flatten", "unflatten", "tree_unflatten"})
 
 
@@ -88,7 +85,7 @@ class _Reader:
         call, first = statement.value, target.elts[0]
         if len(target.elts) != 2 or not isinstance(first, ast.Name) or not call.args:
             return None
-        return (call, first.id) if self._is(call.func, _FLATTEN) else None
+        return (call, first.id) if self._is(call.func, FLATTEN) else None
 
     def _none_is_leaf(self, flatten: ast.Call) -> bool:
         given = next((k.value for k in flatten.keywords if k.arg == "is_leaf"), None)
@@ -157,7 +154,7 @@ class _Reader:
             call = self.parents.get(parent)
             return isinstance(call, ast.Call) and self._is_made(call.args[:1], made)
         if isinstance(parent, ast.Call) and parent.args[:1] == [use]:
-            return self._is(parent.func, _UNFLATTEN) and self._is_made(parent.args[1:2], made)
+            return self._is(parent.func, UNFLATTEN) and self._is_made(parent.args[1:2], made)
         return False
 
     def _is_made(self, given: list[ast.expr], made: ast.expr) -> bool:

@@ -48,6 +48,12 @@ RETIRED: Final = MappingProxyType(
 )
 """Every tree function that left the top of `jax`, and `tree_multimap`, by its old dotted name."""
 
+FLATTEN: Final = frozenset({"jax.tree_util.tree_flatten", "jax.tree.flatten", "jax.tree_flatten"})
+LEAVES: Final = frozenset({"jax.tree_util.tree_leaves", "jax.tree.leaves", "jax.tree_leaves"})
+UNFLATTEN: Final = frozenset(
+    {"jax.tree_util.tree_unflatten", "jax.tree.unflatten", "jax.tree_unflatten"}
+)
+
 _MAP_SPELLINGS: Final = (
     "jax.tree.map",
     "jax.tree_map",

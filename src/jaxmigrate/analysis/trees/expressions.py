@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from jaxmigrate.analysis.jaxnames import NOT_MAPPED
-from jaxmigrate.analysis.trees import invocation
+from jaxmigrate.analysis.trees import invocation, objects, statements
 from jaxmigrate.analysis.trees.conditions import assume, truth
 from jaxmigrate.analysis.trees.references import (
     BoundBuiltin,
@@ -158,7 +158,7 @@ def _class_attribute(
         if invocation.has_decorator(closure, "classmethod"):
             return referring(Method(closure, referring(reference)))
         return referring(closure)
-    return invocation.class_variable(reference, name, interpreter)
+    return objects.class_variable(reference, name, interpreter)
 
 
 def _instance_attribute(
@@ -169,13 +169,13 @@ def _instance_attribute(
         return part
     method = interpreter.classes.method(reference.cls.definition, name)
     if method is not None:
-        return invocation.bound_method(method, owner, interpreter)
-    if name in ("replace", "_replace") and invocation.is_record(reference, interpreter):
+        return objects.bound_method(method, owner, interpreter)
+    if name in ("replace", "_replace") and objects.is_record(reference, interpreter):
         return referring(BoundBuiltin("_replace", owner))
     stored = interpreter.attribute_of_class(reference.cls, name)
     if stored is not None:
         return stored
-    return invocation.class_variable(reference.cls, name, interpreter)
+    return objects.class_variable(reference.cls, name, interpreter)
 
 
 def _subscript(node: ast.Subscript, frame: Frame, interpreter: Interpreter) -> Value:
@@ -414,7 +414,7 @@ def _spelled_out(
         values = list(items.values())
     parts: dict[Key, Value] = {}
     for item in values:
-        invocation.assign_target(generator.target, item, frame, interpreter)
+        statements.assign(generator.target, item, frame, interpreter)
         key: object = len(parts)
         if isinstance(node, ast.DictComp):
             key = interpreter.evaluate(node.key, frame).constant

@@ -24,7 +24,7 @@ from jaxmigrate.analysis.project import (
 )
 from jaxmigrate.analysis.project import Value as Assigned
 from jaxmigrate.analysis.scopes import Kind, Scope
-from jaxmigrate.analysis.trees import expressions, invocation, statements
+from jaxmigrate.analysis.trees import expressions, invocation, objects, statements
 from jaxmigrate.analysis.trees.classes import Classes
 from jaxmigrate.analysis.trees.memory import Memory
 from jaxmigrate.analysis.trees.reach import Conditions, Reach
@@ -250,7 +250,7 @@ class Interpreter:
         key = (reference.definition.node, name)
         if key not in self._attributes:
             self._attributes[key] = UNKNOWN
-            self._attributes[key] = invocation.stored_attribute(reference, name, self) or UNKNOWN
+            self._attributes[key] = objects.stored_attribute(reference, name, self) or UNKNOWN
         found = self._attributes[key]
         return None if found is UNKNOWN else found
 

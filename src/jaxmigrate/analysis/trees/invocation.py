@@ -6,7 +6,14 @@ import ast
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from jaxmigrate.analysis.trees import libraries, mapping, objects, statements
+from jaxmigrate.analysis.trees import (
+    containers,
+    gradients,
+    libraries,
+    mapping,
+    objects,
+    statements,
+)
 from jaxmigrate.analysis.trees.annotations import admits_none
 from jaxmigrate.analysis.trees.memory import Key
 from jaxmigrate.analysis.trees.paths import path_of, update
@@ -64,7 +71,7 @@ def call(node: ast.Call, frame: Frame, interpreter: Interpreter) -> Value:
     function = interpreter.evaluate(node.func, frame)
     arguments = arguments_of(node, frame, interpreter)
     if isinstance(function.reference, BoundBuiltin) and isinstance(node.func, ast.Attribute):
-        return libraries.container_method(function.reference, node, arguments, frame, interpreter)
+        return containers.container_method(function.reference, node, arguments, frame, interpreter)
     if isinstance(function.reference, ExternalReference):
         special = libraries.special_call(
             function.reference.name, node, arguments, frame, interpreter
@@ -138,7 +145,7 @@ def _apply(
     if isinstance(reference, Cotangent):
         return container(dict(enumerate(reference.primals)))
     if isinstance(reference, Gradient):
-        return libraries.gradient(reference, arguments, node, frame, interpreter)
+        return gradients.gradient(reference, arguments, node, frame, interpreter)
     if isinstance(reference, ExternalReference):
         return libraries.external(reference.name, arguments, node, frame, interpreter)
     if isinstance(reference, PartialMap):
@@ -478,30 +485,3 @@ def bind_item(target: ast.expr, iterated: Value, frame: Frame, interpreter: Inte
     else:
         item = element(iterated) or UNKNOWN
     statements.assign(target, item, frame, interpreter)
-
-
-def assign_target(target: ast.expr, value: Value, frame: Frame, interpreter: Interpreter) -> None:
-    """Bind a target; see `statements.assign`."""
-    statements.assign(target, value, frame, interpreter)
-
-
-def stored_attribute(
-    reference: ClassReference, name: str, interpreter: Interpreter
-) -> Value | None:
-    """See `objects.stored_attribute`."""
-    return objects.stored_attribute(reference, name, interpreter)
-
-
-def class_variable(reference: ClassReference, name: str, interpreter: Interpreter) -> Value | None:
-    """See `objects.class_variable`."""
-    return objects.class_variable(reference, name, interpreter)
-
-
-def bound_method(method: objects.FoundMethod, owner: Value, interpreter: Interpreter) -> Value:
-    """See `objects.bound_method`."""
-    return objects.bound_method(method, owner, interpreter)
-
-
-def is_record(reference: Instance, interpreter: Interpreter) -> bool:
-    """See `objects.is_record`."""
-    return objects.is_record(reference, interpreter)
