@@ -1,0 +1,91 @@
+"""What the last line of a failure says: that a None prefix met a value, or that a name is gone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from jaxmigrate.analysis.jaxnames import RETIRED
+from jaxmigrate.evidence.hits import HitKind, Place
+
+MOST_LINES: Final = 8
+"""How many lines of a message are looked at; JAX 0.10.2 needs six."""
+
+_LONGEST: Final = 40
+
+_STARTS: Final = re.compile(
+    r"(?:ValueError: (?:Expected None, got |pytree structure error: different types at key path)"
+    r"|DeprecationWarning: In a future release of JAX, flatten-up-to "
+    r"|AttributeError: (?:jax[\w.]* was removed in JAX |module 'jax[\w.]*' has no attribute ')"
+    r"|ImportError: cannot import name ')"
+)
+_VALUE: Final = re.compile(
+    r"(?:ValueError: Expected None, got |"
+    r"DeprecationWarning: In a future release of JAX, flatten-up-to will no longer consider None "
+    r"to be a tree-prefix of non-None values, got: )(.*)"
+)
+_TYPES: Final = re.compile(
+    r"at key path\s+(?P<path>.*?)\s+At that key path, the prefix pytree (?P<name>.+?) has a subtree "
+    r"of type\s+<class '(?P<first>[^']*)'>\s+but at the same key path the full pytree has a subtree "
+    r"of different type\s+<class '(?P<other>[^']*)'>",
+    re.DOTALL,
+)
+_FUNCTIONS: Final = ("tree_map", "broadcast_prefix")
+"""How the names begin that JAX 0.10.2 gives to the first trees that follow the rule about None."""
+
+_GONE: Final = re.compile(r"AttributeError: (jax[\w.]*) was removed in JAX ")
+_NO_ATTRIBUTE: Final = re.compile(r"AttributeError: module '(jax[\w.]*)' has no attribute '(\w+)'")
+_NO_NAME: Final = re.compile(r"ImportError: cannot import name '(\w+)' from '(jax[\w.]*)'")
+_TRACER: Final = re.compile(r"ShapedArray\((\w+\[[\d,]*\])")
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What a failure was about: `name` is the name that is gone, `place` where a None met a value."""
+
+    kind: HitKind
+    name: str = ""
+    place: Place | None = None
+
+
+def begins(line: str) -> bool:
+    """Whether a line may begin a message that means something here."""
+    return _STARTS.match(line) is not None
+
+
+def meaning(lines: Sequence[str]) -> Meaning | None:
+    """What the message means that begins with these lines; None if nothing, or not yet."""
+    if value := _VALUE.match(lines[0]):
+        return Meaning(HitKind.NONE_PREFIX, place=Place("", _short(value[1])))
+    if types := _TYPES.search("\n".join(lines)):
+        return _of_types(types)
+    name = _gone(lines[0])
+    return Meaning(HitKind.REMOVED_NAME, name) if name in RETIRED else None
+
+
+def _of_types(types: re.Match[str]) -> Meaning | None:
+    """JAX 0.10.2 names both types; it is the first tree that must hold None."""
+    name = types["name"]
+    if types["first"] != "NoneType" or not name.startswith(_FUNCTIONS):
+        return None
+    key_path = types["path"].removeprefix(name)
+    return Meaning(HitKind.NONE_PREFIX, place=Place(key_path, types["other"].rpartition(".")[2]))
+
+
+def _gone(line: str) -> str:
+    if found := _GONE.match(line):
+        return found[1]
+    if found := _NO_ATTRIBUTE.match(line):
+        return f"{found[1]}.{found[2]}"
+    found = _NO_NAME.match(line)
+    return f"{found[2]}.{found[1]}" if found else ""
+
+
+def _short(value: str) -> str:
+    """A value as JAX printed it, if that is short; of a traced one its type and shape."""
+    if tracer := _TRACER.search(value):
+        return tracer[1]
+    value = value.removesuffix(".")
+    return value if len(value) <= _LONGEST else f"{value[:_LONGEST]}…"
