@@ -16,9 +16,11 @@ from packaging.version import Version
 from jaxmigrate.analysis.aliases import alias_names, project_aliases
 from jaxmigrate.analysis.mentions import Mentions
 from jaxmigrate.analysis.project import Project
-from jaxmigrate.analysis.trees.evidence import Table, collect
+from jaxmigrate.analysis.trees.evidence import Table, collect, with_runs
 from jaxmigrate.context import files_around
 from jaxmigrate.errors import SourceError
+from jaxmigrate.evidence.matching import Matched, match
+from jaxmigrate.evidence.reading import Seen
 from jaxmigrate.lines import searchable
 from jaxmigrate.model import Confidence, Failure, FailureKind, FileResult, RunResult
 from jaxmigrate.pipeline import Settings, deep_recursion, migrate_file, parse_tree
@@ -38,7 +40,7 @@ class Request:
 
     `paths` are relative to `root` or absolute, `select`, `ignore` name codemods, `exclude` are
     patterns as in .gitignore, `jobs` counts processes (0: one a core), `with_helper` asks for one
-    helper function in the place of several guards.
+    helper function in the place of several guards. `seen` is what runs showed of the project's calls.
     """
 
     paths: tuple[Path, ...]
@@ -50,6 +52,7 @@ class Request:
     exclude: tuple[str, ...] = ()
     jobs: int = 0
     with_helper: bool = False
+    seen: Seen = field(default_factory=Seen)
 
     def settings(self) -> Settings:
         """What the pipeline is to work with, as far as it is known before the files are read.
@@ -96,13 +99,17 @@ def run(
         _look_around(collected, context)
         results = [*collected.results, *(_failure(path, why) for path, why in found.problems)]
         project = Project(collected.texts, collected.texts.get, collected.aliases)
-        settings = _with_evidence(settings, project, collected)
+        matched = match(
+            request.seen.hits, project, [file.path for file in found.files], request.root
+        )
+        settings = _with_evidence(settings, project, collected, matched)
         files = (*found.files, *context)
         migrated = _migrated(collected, files, request, settings, project)
         for done, result in enumerate(migrated, start=1):
             results.append(result)
             progress(done, len(collected.candidates))
-    return RunResult(str(request.target), tuple(sorted(results, key=lambda r: r.path)))
+    files_in_order = tuple(sorted(results, key=lambda r: r.path))
+    return _result(request, files_in_order, matched)
 
 
 def run_on_text(data: bytes, name: str, request: Request) -> RunResult:
@@ -111,13 +118,20 @@ def run_on_text(data: bytes, name: str, request: Request) -> RunResult:
     try:
         source = decode(data, name, Path(name))
     except SourceError as error:
-        return RunResult(str(request.target), (_failure(name, str(error), data),))
+        return _result(request, (_failure(name, str(error), data),), Matched())
     project = Project([name], {name: source.text}.get, alias_names(source.text))
     with _no_warnings():
+        matched = match(request.seen.hits, project, [name], request.root)
+        evidence: Table = {}
         if any(codemod.reads_evidence for codemod in settings.codemods):
             evidence = collect(project, [name], lambda _: ())
-            settings = dataclasses.replace(settings, evidence=evidence)
-        return RunResult(str(request.target), (migrate_file(source, project, settings),))
+        evidence = with_runs(evidence, matched.met, matched.gone)
+        settings = dataclasses.replace(settings, evidence=evidence)
+        return _result(request, (migrate_file(source, project, settings),), matched)
+
+
+def _result(request: Request, files: tuple[FileResult, ...], matched: Matched) -> RunResult:
+    return RunResult(str(request.target), files, matched.leftover, request.seen.from_logs)
 
 
 @contextmanager
@@ -186,15 +200,18 @@ def _failure(
     return FileResult(path, data, data, failure=Failure(kind, why))
 
 
-def _with_evidence(settings: Settings, project: Project, collected: _Collected) -> Settings:
-    """The settings with what is known of the project's trees, if a codemod asks for it."""
-    if not any(codemod.reads_evidence for codemod in settings.codemods):
-        return settings
-
-    paths = [source.path for source in collected.candidates]
-    others = {path: collected.texts[path] for path in collected.texts.keys() - set(paths)}
-    mentions = Mentions(dict(sorted(others.items())))
-    return dataclasses.replace(settings, evidence=collect(project, paths, mentions))
+def _with_evidence(
+    settings: Settings, project: Project, collected: _Collected, matched: Matched
+) -> Settings:
+    """The settings with what is known of the project's trees, if a codemod asks for it, and with what
+    runs showed."""
+    evidence: Table = {}
+    if any(codemod.reads_evidence for codemod in settings.codemods):
+        paths = [source.path for source in collected.candidates]
+        others = {path: collected.texts[path] for path in collected.texts.keys() - set(paths)}
+        evidence = collect(project, paths, Mentions(dict(sorted(others.items()))))
+    evidence = with_runs(evidence, matched.met, matched.gone)
+    return dataclasses.replace(settings, evidence=evidence)
 
 
 def _migrated(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import Final
 
@@ -44,7 +45,7 @@ def is_machinery(path: str) -> bool:
     parts = parts_of(path)
     if path.startswith("<") and not is_cell(path):
         return True
-    if ("jax", "_src") in zip(parts, parts[1:], strict=False):
+    if ("jax", "_src") in itertools.pairwise(parts):
         return True
-    folders = zip(parts, parts[1:], strict=False)
+    folders = itertools.pairwise(parts)
     return any(one == "lib" and _PYTHON_LIBRARY.match(other) for one, other in folders)
