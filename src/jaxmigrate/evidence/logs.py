@@ -27,7 +27,9 @@ _CHAINED: Final = (
     "The above exception was the direct cause of the following exception",
     "During handling of the above exception, another exception occurred",
 )
-_HEADING: Final = re.compile(r"_{3,} (.+?) _{3,}$")
+_HEADING: Final = re.compile(
+    r"_{3,} (?:ERROR collecting .*|(?:ERROR at (?:setup|teardown) of )?(?P<test>.+?)) _{3,}$"
+)
 _SECTION: Final = re.compile(r"={3,}.*={3,}$")
 _TEST: Final = re.compile(r"\S+\.py::\S+$")
 _ERROR: Final = re.compile(r"E(?: {3}|$)")
@@ -100,7 +102,7 @@ class _Reader:
             self.excerpt = _Excerpt()
         elif heading := _HEADING.match(line):
             self._reset()
-            self.heading = heading[1]
+            self.heading = heading["test"] or ""
         elif _SECTION.match(line):
             self._reset()
             self.heading = ""
@@ -121,7 +123,7 @@ class _Reader:
         if frame := forms.python_frame(line):
             self._push(frame)
             self.wants_text = True
-        elif self.wants_text:
+        elif self.wants_text and line[0].isspace():
             self.wants_text = False
             self.frames[-1] = dataclasses.replace(self.frames[-1], text=line.strip())
         elif (at := forms.location(line)) is not None:
@@ -189,6 +191,7 @@ class _Reader:
         self._message(line)
 
     def _words(self, line: str) -> None:
+        self.wants_text = False
         if (name := forms.defined(line)) is not None and not self.excerpt.function:
             self.excerpt.function = name
         elif _TEST.match(line):

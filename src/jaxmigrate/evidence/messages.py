@@ -10,8 +10,8 @@ from typing import Final
 from jaxmigrate.analysis.jaxnames import RETIRED
 from jaxmigrate.evidence.hits import HitKind, Place
 
-MOST_LINES: Final = 8
-"""How many lines of a message are looked at; JAX 0.10.2 needs six."""
+MOST_LINES: Final = 6
+"""How many lines of a message are looked at: as many as JAX 0.10.2 needs."""
 
 _LONGEST: Final = 40
 
@@ -26,12 +26,9 @@ _VALUE: Final = re.compile(
     r"DeprecationWarning: In a future release of JAX, flatten-up-to will no longer consider None "
     r"to be a tree-prefix of non-None values, got: )(.*)"
 )
-_TYPES: Final = re.compile(
-    r"at key path\s+(?P<path>.*?)\s+At that key path, the prefix pytree (?P<name>.+?) has a subtree "
-    r"of type\s+<class '(?P<first>[^']*)'>\s+but at the same key path the full pytree has a subtree "
-    r"of different type\s+<class '(?P<other>[^']*)'>",
-    re.DOTALL,
-)
+_PREFIX: Final = re.compile(r"At that key path, the prefix pytree (.+) has a subtree of type$")
+_OTHER: Final = "but at the same key path the full pytree has a subtree of different type"
+_TYPE: Final = re.compile(r"<class '([^']*)'>\.?$")
 _FUNCTIONS: Final = ("tree_map", "broadcast_prefix")
 """How the names begin that JAX 0.10.2 gives to the first trees that follow the rule about None."""
 
@@ -59,19 +56,21 @@ def meaning(lines: Sequence[str]) -> Meaning | None:
     """What the message means that begins with these lines; None if nothing, or not yet."""
     if value := _VALUE.match(lines[0]):
         return Meaning(HitKind.NONE_PREFIX, place=Place("", _short(value[1])))
-    if types := _TYPES.search("\n".join(lines)):
-        return _of_types(types)
+    if len(lines) == MOST_LINES:
+        return _of_types(*lines[1:])
     name = _gone(lines[0])
     return Meaning(HitKind.REMOVED_NAME, name) if name in RETIRED else None
 
 
-def _of_types(types: re.Match[str]) -> Meaning | None:
-    """JAX 0.10.2 names both types; it is the first tree that must hold None."""
-    name = types["name"]
-    if types["first"] != "NoneType" or not name.startswith(_FUNCTIONS):
+def _of_types(path: str, prefix: str, first: str, but: str, other: str) -> Meaning | None:
+    """JAX 0.10.2 names both types, a line each; it is the first tree that must hold None."""
+    name, holds, met = _PREFIX.match(prefix), _TYPE.match(first), _TYPE.match(other)
+    if name is None or holds is None or met is None or but != _OTHER:
         return None
-    key_path = types["path"].removeprefix(name)
-    return Meaning(HitKind.NONE_PREFIX, place=Place(key_path, types["other"].rpartition(".")[2]))
+    if holds[1] != "NoneType" or not name[1].startswith(_FUNCTIONS):
+        return None
+    key_path = path.removeprefix(name[1])
+    return Meaning(HitKind.NONE_PREFIX, place=Place(key_path, met[1].rpartition(".")[2]))
 
 
 def _gone(line: str) -> str:
