@@ -234,4 +234,5 @@ def _merge(
         if "path" in record:
             fields = {name: record[name] for name in _OF_CALL}
             here[number] = calls.setdefault((*fields.values(), jax), _Call(fields, jax))
-        here[number].add(record)
+        if number in here:
+            here[number].add(record)
