@@ -166,7 +166,7 @@ class _Recorder:
         try:
             leaves: list[Any] = self._treedefs.original(prefix.guarded, tree)
         except Exception:  # they differ in something else too: for JAX to say
-            return None
+            return None if self._strict else self._treedefs.refused(treedef, tree)
         met = [n for n, place in enumerate(prefix.places) if leaves[place] is not None]
         if not met:
             return None
@@ -322,6 +322,11 @@ class _Treedefs:
         guarded.__setstate__((registry, rebuilt))
         return _Prefix(treedef, guarded, places)
 
+    def refused(self, treedef: Any, tree: Any) -> None:
+        """Raise what a JAX that has the old rule raises, without its warnings of the new one."""
+        if self.accepts_none:
+            self._quietly(treedef, tree)
+
     def _only_node(self, treedef: Any) -> tuple[Any, ...]:
         (node,) = treedef.__getstate__()[1]
         kind, arity, _, _, _, size = node
@@ -337,15 +342,18 @@ class _Treedefs:
             raise TypeError(f"structures are put together otherwise: {prefix.guarded}")
 
     def _accepts_none(self, none: Any) -> bool:
+        try:
+            self._quietly(none, 0)
+        except ValueError:
+            return False
+        return True
+
+    def _quietly(self, treedef: Any, tree: Any) -> None:
         import warnings
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what 0.4.29 to 0.4.33 say
-            try:
-                self.original(none, 0)
-            except ValueError:
-                return False
-        return True
+            self.original(treedef, tree)
 
 
 class _Spool:
