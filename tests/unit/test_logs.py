@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from jaxmigrate.evidence.hits import Hit, HitKind, Place
-from jaxmigrate.evidence.log_lines import cleaned, lines_of
+from jaxmigrate.evidence.log_lines import cleaned
 from jaxmigrate.evidence.logs import hits_in
 from jaxmigrate.evidence.places import is_cell, is_machinery, package_of
+from jaxmigrate.evidence.reading import read_evidence
 from jaxmigrate.evidence.words import notes_of
 
 LOGS = Path(__file__).resolve().parents[1] / "fixtures" / "logs"
@@ -38,12 +39,12 @@ def told(hit: Hit) -> str:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_the_hits_of_a_real_log_are_those_that_its_case_names(case: Path) -> None:
     expected = tomllib.loads((case / "case.toml").read_text(encoding="utf-8"))["hits"]
-    assert [told(hit) for hit in hits_in(lines_of(case / "log.txt"))] == expected
+    assert [told(hit) for hit in read_evidence(case / "log.txt").hits] == expected
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_the_source_that_a_log_shows_is_that_of_the_line_it_names(case: Path) -> None:
-    for hit in hits_in(lines_of(case / "log.txt")):
+    for hit in read_evidence(case / "log.txt").hits:
         file = LOGS / "project" / Path(hit.path).name
         if hit.text and "site-packages" not in hit.path and file.exists():
             lines = file.read_text(encoding="utf-8").splitlines()
@@ -123,13 +124,13 @@ def test_a_mark_at_the_beginning_tells_the_encoding(tmp_path: Path, encoding: st
     file = tmp_path / "log.txt"
     text = log("traceback-0.6.0")
     file.write_bytes(text.encode(encoding))
-    assert hits_in(lines_of(file)) == read(text)
+    assert read_evidence(file).hits == read(text)
 
 
 def test_bytes_that_are_not_utf_8_are_passed_over(tmp_path: Path) -> None:
     file = tmp_path / "log.txt"
     file.write_bytes(b"\xff loss \xfe\n" + log("traceback-0.6.0").encode())
-    assert len(hits_in(lines_of(file))) == 1
+    assert len(read_evidence(file).hits) == 1
 
 
 @pytest.mark.parametrize(

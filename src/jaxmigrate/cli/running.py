@@ -24,6 +24,9 @@ from jaxmigrate.sources.read import printable
 from jaxmigrate.versions import admitted_by, parse_target
 
 _STDIN = "-"
+_NO_FAILURE = (
+    "no None-prefix failure found: give a trace, or the output of a failing run with its tracebacks"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,12 +166,12 @@ def _request(options: Options, paths: tuple[Path, ...]) -> Request:
 
 
 def _seen(files: Iterable[Path]) -> Seen:
-    """What the files given as evidence say; on standard error of each that says nothing."""
+    """What the files given as evidence say; of each that names no call, that is said."""
     parts = []
     for file in files:
         part = read_evidence(file)
         if not part.hits:
-            words = "no None-prefix failure found: give a trace, or the output of a failing run"
+            words = _NO_FAILURE if part.from_logs else "the trace names no call"
             print(f"warning: {printable(str(file))}: {words}", file=sys.stderr)
         parts.append(part)
     return together(parts)

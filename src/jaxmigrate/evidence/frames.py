@@ -8,8 +8,8 @@ from typing import Final
 
 _PYTHON: Final = re.compile(r'\s*File "(.+)", line (\d+)(?:, in (.+))?$')
 _LOCATION: Final = re.compile(r"((?:[A-Za-z]:)?[^:]+\.pyw?):(\d+):(?: (.*))?$")
-_IPYTHON: Final = re.compile(r"File (.+?):(\d+)(?:, in ([\w.]+|<[^>]*>).*)?$")
-_CELL: Final = re.compile(r"(Cell In ?\[\d+\]), line (\d+)(?:, in ([\w.]+|<[^>]*>).*)?$")
+_IPYTHON: Final = re.compile(r"File (.+?):(\d+)(?:, in ((?:[\w.]|<[^>]*>)+).*)?$")
+_CELL: Final = re.compile(r"(Cell In ?\[\d+\]), line (\d+)(?:, in ((?:[\w.]|<[^>]*>)+).*)?$")
 _IPYTHON_7: Final = re.compile(
     r"(.+\.pyw?|<ipython-input-[^>]*>|(?:Input|Cell) In \[\d+\]),? in (\w+|<[^>]*>)(?:\(.*)?$"
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
+from io import BufferedReader, FileIO, TextIOWrapper
 from typing import Final
 
 _LONGEST: Final = 4_000
@@ -21,13 +21,11 @@ _LOGGER: Final = re.compile(
 _GROUP: Final = re.compile(r"\s*\| ?")
 
 
-def lines_of(path: Path) -> Iterator[str]:
+def lines_of(file: BufferedReader[FileIO]) -> Iterator[str]:
     """The lines of a log, what is not valid in its encoding replaced. Raises OSError."""
-    with path.open("rb") as file:
-        mark = file.read(2)
+    mark = file.peek(2)[:2]
     encoding = "utf-16" if mark in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-    with path.open(encoding=encoding, errors="replace", newline="\n") as file:
-        yield from file
+    yield from TextIOWrapper(file, encoding=encoding, errors="replace", newline="\n")
 
 
 def cleaned(line: str) -> tuple[str, str]:

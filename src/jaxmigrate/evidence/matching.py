@@ -222,15 +222,13 @@ class _Search:
 
     def result(self) -> _Node:
         """The node. Raises _NotFoundError with the reason if there is none, or more than one."""
-        if not self.source or self._text(self.hit.line) == self.source:
-            return self._where_it_was()
-        return self._where_it_moved()
-
-    def _where_it_was(self) -> _Node:
+        if self.source and self._text(self.hit.line) != self.source:
+            return self._where_it_moved()
         exact = [node for node in self.nodes if node.is_at(self.hit)]
-        found = exact or self._on(self.hit.line)
-        if not self.source:
-            found = [node for node in found if self._may_be_in(node)]
+        here = exact or self._on(self.hit.line)
+        found = [node for node in here if self._may_be_in(node)]
+        if self.source and here and not found:
+            return self._where_it_moved()
         return self._only(found, lambda: f"{self._what()} does not stand on this line")
 
     def _where_it_moved(self) -> _Node:
@@ -242,7 +240,7 @@ class _Search:
             if self._may_be_in(node)
         ]
         function = f" in {self.hit.function}" if self.hit.function else ""
-        words = f"the line reads otherwise now, and no other{function} reads as it did"
+        words = f"it does not stand here any more, and no other line{function} reads so"
         return self._only(self._narrowed(found), lambda: words)
 
     def _narrowed(self, found: list[_Node]) -> list[_Node]:

@@ -4,29 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from io import BufferedReader, FileIO
 from pathlib import Path
+from typing import Final
 
 from jaxmigrate.errors import UsageError
 from jaxmigrate.evidence.hits import Hit
 from jaxmigrate.evidence.log_lines import lines_of
 from jaxmigrate.evidence.logs import hits_in
-from jaxmigrate.sources.read import printable
+from jaxmigrate.evidence.trace_file import is_trace, read_trace
+from jaxmigrate.sources.read import in_words, printable
+
+_HEAD: Final = 1 << 20
+"""Bytes that are looked at to tell a trace from a log: more than the first line of a trace has."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What runs showed: hits in order; `from_logs` says that logs told some of them."""
+    """What runs showed: hits in order; `from_logs` says that logs, and not traces alone, told them."""
 
     hits: tuple[Hit, ...] = ()
     from_logs: bool = False
 
 
 def read_evidence(path: Path) -> Seen:
-    """What a file says, be it a trace or a log. Raises UsageError if it cannot be read."""
+    """What a file says, be it a trace or a log; one that is a pipe is read once.
+
+    Raises UsageError if it cannot be read, or is a trace of another form.
+    """
     try:
-        return Seen(hits_in(lines_of(path)), from_logs=True)
+        with BufferedReader(FileIO(path), _HEAD) as file:
+            if is_trace(file.peek(1).partition(b"\n")[0]):
+                return Seen(read_trace(path))
+            return Seen(hits_in(lines_of(file)), from_logs=True)
     except OSError as error:
-        raise UsageError(f"{printable(str(path))}: cannot be read: {error.strerror}") from error
+        raise UsageError(f"{printable(str(path))}: {in_words(error, path)}") from error
 
 
 def together(seen: Iterable[Seen]) -> Seen:
