@@ -203,6 +203,20 @@ def test_a_killed_process_loses_nothing(python: Path, tmp_path: Path) -> None:
     assert [(hit.line, hit.count) for hit in answer.hits] == [(3, 1000)]
 
 
+def test_a_record_that_was_cut_off_is_left_out(python: Path, tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        "import glob, jax, os\njax.tree.map(lambda a, b: a, [None], [1])\n"
+        "os.environ['PYTEST_CURRENT_TEST'] = 'cut off (call)'\n"
+        "jax.tree.map(lambda a, b: a, [None], [1])\n"
+        "folder = os.environ['PYTHONPATH'].split(os.pathsep)[0]\n"
+        "(spool,) = glob.glob(folder + '/*.spool')\n"
+        "os.truncate(spool, os.path.getsize(spool) - 5)\nos.kill(os.getpid(), 9)\n",
+    )
+    answer = trace([python, "program.py"], tmp_path)
+    assert [(hit.line, hit.count, hit.tests) for hit in answer.hits] == [(2, 1, ()), (4, 1, ())]
+
+
 def test_a_hundred_thousand_hits_are_one_record(python: Path, tmp_path: Path) -> None:
     write(
         tmp_path,

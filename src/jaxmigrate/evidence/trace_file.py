@@ -95,19 +95,19 @@ def _refuse_other_forms(name: str, first_line: bytes) -> None:
 def _read_hit(name: str, number: int, line: bytes) -> Hit | None:
     """The hit on one line; None for one of a kind that this version does not know."""
     fields = _object(line)
+    kind = fields.get("kind", HitKind.NONE_PREFIX)
+    if kind not in [*HitKind]:
+        return None
     try:
-        if fields["kind"] not in [*HitKind]:
-            return None
-        return Hit(
-            **_known(Hit, fields)
-            | {
-                "kind": HitKind(fields["kind"]),
-                "places": tuple(Place(**_known(Place, place)) for place in fields["places"]),
-                "tests": tuple(fields["tests"]),
-                "package": _installed(fields["package"]),
-            }
-        )
-    except (KeyError, TypeError, ValueError) as error:
+        places = tuple(Place(**_known(Place, place)) for place in fields.get("places", ()))
+        read = {
+            "kind": HitKind(kind),
+            "places": places,
+            "tests": tuple(fields.get("tests", ())),
+            "package": _installed(fields.get("package")),
+        }
+        return Hit(**{**_known(Hit, fields), **read})
+    except (AttributeError, TypeError) as error:
         raise UsageError(
             f"{name}:{number}: not the record of a call; make the trace anew"
         ) from error

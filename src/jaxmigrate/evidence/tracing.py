@@ -69,13 +69,13 @@ def trace(command: Sequence[str], root: Path, *, strict: bool) -> Traced:
     With `strict` JAX's own rule stays in force. `root` is the folder of the project. Nothing is left
     behind. Raises CommandNotRun.
     """
-    with _signals_held() as signals, _recorder_folder(strict=strict) as folder:
+    with _signals_held() as signals, recorder_folder(strict=strict) as folder:
         exit_code = _run(command, folder, signals)
         return _gathered(folder, root, exit_code)
 
 
 @contextmanager
-def _recorder_folder(*, strict: bool) -> Iterator[Path]:
+def recorder_folder(*, strict: bool) -> Iterator[Path]:
     """A private folder that makes every Python with it on PYTHONPATH run the recorder."""
     # not by TemporaryDirectory: processes that outlive the command may still write to it
     folder = Path(tempfile.mkdtemp(prefix="jaxmigrate-trace-"))
