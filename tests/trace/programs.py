@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-CALLS = '''\
+CALLS = """\
 import functools
 import jax
 import jax.numpy as jnp
@@ -32,10 +32,10 @@ tree_map(lambda a, b: a, [1, None], [1, None])
 tree_map(lambda a: a, [1, None])
 tree_map(lambda a, b: a, [1, None], [1, 2], is_leaf=lambda x: x is None)
 tree_map(lambda a, b: a, [1, 2], [None, 3])
-'''
+"""
 """Hits on lines 8 (twice), 12, 18, 24, 25; the last four calls are none."""
 
-OLD_RULE = '''\
+OLD_RULE = """\
 import collections
 import warnings
 import jax
@@ -131,10 +131,10 @@ show("wrong label", Box(None, 1, "x"), Box(1, 1, "y"))
 show("wrong order", ordered(a=None, b=1), ordered(b=1, a=1))
 treedef = jax.tree_util.tree_structure(FIRST)
 print(treedef.flatten_up_to(OPPOSITE))
-'''
+"""
 """Prints what maps give, whatever they are called on."""
 
-REAL_ERRORS = '''\
+REAL_ERRORS = """\
 import traceback
 import jax
 from jax.tree_util import tree_map, tree_map_with_path
@@ -153,10 +153,10 @@ for first, other in PAIRS[: -1 if {old} else None]:
             print(map_(lambda *args: args, first, other))
         except Exception as error:
             print(type(error), error, error.__cause__, error.__suppress_context__)
-'''
+"""
 """Prints what JAX says of trees that differ."""
 
-STATE = '''\
+STATE = """\
 import sys
 import json
 import os
@@ -179,5 +179,5 @@ state = {{
     "cwd": sorted(os.listdir()),
 }}
 print(json.dumps(state, indent=1))
-'''
+"""
 """Prints what a program can see of its process."""

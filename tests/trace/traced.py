@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,8 +48,8 @@ class Answer:
 
 def arguments(command: Sequence[str | Path], *options: str) -> list[str]:
     """The command line of `jaxmigrate trace`."""
-    # -P: the folder that it runs in is not ours to import from
-    tool = [sys.executable, "-P", "-c", TOOL, "trace", *options, "--"]
+    # -I: neither the folder nor the environment of the command are for the tool to import from
+    tool = [sys.executable, "-I", "-c", TOOL, "trace", *options, "--"]
     return [*tool, *map(str, command)]
 
 
@@ -120,8 +121,6 @@ def started(
 
 def end(process: subprocess.Popen[str]) -> None:
     """End whatever is left of a process that `started` gave."""
-    try:
+    with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
     process.wait()

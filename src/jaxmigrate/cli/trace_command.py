@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from jaxmigrate.errors import UsageError
-
 if TYPE_CHECKING:
     from jaxmigrate.evidence.tracing import Traced
 
@@ -79,16 +77,12 @@ def command(
       jaxmigrate run --evidence jaxmigrate-trace.jsonl
       jaxmigrate trace --check -- pytest
     """
-    from jaxmigrate.evidence.trace_file import write_trace
+    from jaxmigrate.evidence.trace_file import refuse_place, write_trace
     from jaxmigrate.evidence.tracing import CommandNotRun, trace
-    from jaxmigrate.output.patch import why_not_there
     from jaxmigrate.output.text import make_console
     from jaxmigrate.output.trace import trace_document
 
-    if why := why_not_there(output):
-        raise UsageError(
-            f"{output}: the trace cannot be saved: {why}; name another file with -o FILE"
-        )
+    refuse_place(output)
     try:
         traced = trace(command_, Path.cwd(), strict=strict)
     except CommandNotRun as error:

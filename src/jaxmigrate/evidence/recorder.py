@@ -1,13 +1,12 @@
-"""The recorder: runs inside the Python processes of a traced command, as their `sitecustomize`.
+"""The recorder: what `starter` loads into a process of a traced command as soon as that imports JAX.
 
 It imports nothing but the standard library and runs on Python 3.9 and newer, since those processes are of
-another environment than jaxmigrate. `tracing` copies this file into a private folder that it puts first on
-PYTHONPATH. Once JAX is imported, `PyTreeDef.flatten_up_to` is replaced: that is the one place, in every JAX,
-where a None in the first of several trees meets what stands opposite. All of JAX's functions stay the objects
-that they are. Before that only `os` and `sys` are used, so that a process without JAX pays next to nothing.
+another environment than jaxmigrate. `PyTreeDef.flatten_up_to` is replaced: that is the one place, in every
+JAX, where a None in the first of several trees meets what stands opposite. JAX's functions stay the objects
+that they are.
 """
 
-# Importing pathlib would be the dearest part of the start of a process:
+# Everything is as it comes from frames, in texts:
 # ruff: noqa: PTH100, PTH110, PTH118, PTH120
 from __future__ import annotations
 
@@ -23,9 +22,6 @@ if TYPE_CHECKING:
     _Key = tuple[tuple[str, object], ...]
 
 
-RAN = "ran"
-"""The file that says that some process ran the recorder."""
-
 STRICT = "strict"
 """The file that, where it is, leaves JAX's own rule in force."""
 
@@ -36,7 +32,6 @@ COUNT_WIDTH = 10
 """Digits of a count, blanks in front: it can grow in place, and is valid JSON at any moment."""
 
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
-_TARGET = "jax._src.tree_util"
 _DIRECT = "PyTreeDef.flatten_up_to"
 # Functions of JAX's tree module that a program calls, by what they are called there.
 _MAPS = {
@@ -52,56 +47,7 @@ _ARRAY_PACKAGES = ("jax", "jaxlib", "numpy", "ml_dtypes")
 _NEW = os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOINHERIT", 0)
 
 
-def start() -> None:
-    """Wait for JAX, and let the process begin as it would without the recorder.
-
-    Raises what the import of the user's own `sitecustomize` raises; if there is none that is a
-    ModuleNotFoundError, which `site` expects and passes over.
-    """
-    sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry) != _FOLDER]
-    sys.path_importer_cache.pop(_FOLDER, None)
-    try:
-        os.close(os.open(os.path.join(_FOLDER, RAN), _NEW, 0o600))
-    except OSError:
-        pass  # the trace is over and its folder gone; the process lives on
-    else:
-        sys.meta_path.insert(0, _Finder())
-    del sys.modules["sitecustomize"]
-    __import__("sitecustomize")
-
-
-class _Finder:
-    """Finds nothing itself; when JAX's tree module is asked for, it sees to it that it gets patched."""
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        """The module's own spec, its loader watched; None for every other module."""
-        if name != _TARGET:
-            return None
-        sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not self]
-        for finder in sys.meta_path:
-            find = getattr(finder, "find_spec", None)
-            spec = find(name, path, target) if find else None
-            if spec is not None:
-                _watch(spec.loader)
-                return spec
-        return None
-
-
-def _watch(loader: Any) -> None:
-    """Patch the tree module as soon as `loader` has executed it, before anything else sees it."""
-    execute = loader.exec_module
-    own = vars(loader)  # loaders are made for one module, or (zip files) shared
-
-    def exec_module(module: Any) -> None:
-        execute(module)
-        if module.__name__ == _TARGET:
-            own.pop("exec_module", None)
-            _patch(module)
-
-    own["exec_module"] = exec_module
-
-
-def _patch(tree_util: Any) -> None:
+def patch(tree_util: Any) -> None:
     """Replace `PyTreeDef.flatten_up_to`, or say in the spool why that cannot be done."""
     spool = _Spool()
     try:
@@ -166,7 +112,9 @@ class _Recorder:
         try:
             leaves: list[Any] = self._treedefs.original(prefix.guarded, tree)
         except Exception:  # they differ in something else too: for JAX to say
-            return None if self._strict else self._treedefs.refused(treedef, tree)
+            if not self._strict:
+                self._treedefs.refuse(treedef, tree)
+            return None
         met = [n for n, place in enumerate(prefix.places) if leaves[place] is not None]
         if not met:
             return None
@@ -322,7 +270,7 @@ class _Treedefs:
         guarded.__setstate__((registry, rebuilt))
         return _Prefix(treedef, guarded, places)
 
-    def refused(self, treedef: Any, tree: Any) -> None:
+    def refuse(self, treedef: Any, tree: Any) -> None:
         """Raise what a JAX that has the old rule raises, without its warnings of the new one."""
         if self.accepts_none:
             self._quietly(treedef, tree)
@@ -503,7 +451,3 @@ def _in_words(value: Any) -> str:
     if module == "builtins":
         return class_.__qualname__
     return f"{module}.{class_.__qualname__}"
-
-
-if __name__ == "sitecustomize":
-    start()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +38,24 @@ def write_trace(path: Path, hits: Iterable[Hit], *, command: Sequence[str], exit
         else:
             _replace(target, data)
     except OSError as error:
-        words = in_words(error, target)
-        raise UsageError(f"{printable(str(path))}: the trace cannot be written: {words}") from error
+        raise UsageError(_not_written(path, error)) from error
+
+
+def refuse_place(path: Path) -> None:
+    """Try whether a trace can be written to `path`, and leave everything as it is.
+
+    Raises UsageError if it cannot.
+    """
+    target = Path(os.path.realpath(path))
+    try:
+        if target.exists() and not target.is_file():
+            os.close(os.open(target, os.O_WRONLY | getattr(os, "O_NONBLOCK", 0)))
+        else:
+            with _beside(target) as temporary:
+                temporary.touch(exist_ok=False)
+    except OSError as error:
+        why = f"{_not_written(path, error)}; name another file with -o FILE"
+        raise UsageError(why) from error
 
 
 def read_trace(path: Path) -> tuple[Hit, ...]:
@@ -78,19 +95,19 @@ def _refuse_other_forms(name: str, first_line: bytes) -> None:
 def _read_hit(name: str, number: int, line: bytes) -> Hit | None:
     """The hit on one line; None for one of a kind that this version does not know."""
     fields = _object(line)
+    kind = fields.get("kind", HitKind.NONE_PREFIX)
+    if kind not in [*HitKind]:
+        return None
     try:
-        if fields["kind"] not in [*HitKind]:
-            return None
-        return Hit(
-            **_known(Hit, fields)
-            | {
-                "kind": HitKind(fields["kind"]),
-                "places": tuple(Place(**_known(Place, place)) for place in fields["places"]),
-                "tests": tuple(fields["tests"]),
-                "package": _installed(fields["package"]),
-            }
-        )
-    except (KeyError, TypeError, ValueError) as error:
+        places = tuple(Place(**_known(Place, place)) for place in fields.get("places", ()))
+        read = {
+            "kind": HitKind(kind),
+            "places": places,
+            "tests": tuple(fields.get("tests", ())),
+            "package": _installed(fields.get("package")),
+        }
+        return Hit(**{**_known(Hit, fields), **read})
+    except (AttributeError, TypeError) as error:
         raise UsageError(
             f"{name}:{number}: not the record of a call; make the trace anew"
         ) from error
@@ -114,10 +131,21 @@ def _object(line: bytes) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def _not_written(path: Path, error: OSError) -> str:
+    return f"{printable(str(path))}: the trace cannot be written: {in_words(error, path)}"
+
+
 def _replace(target: Path, data: bytes) -> None:
-    temporary = target.with_name(f".jaxmigrate-{os.urandom(8).hex()}.tmp")
-    try:
+    with _beside(target) as temporary:
         temporary.write_bytes(data)
         temporary.replace(target)
+
+
+@contextmanager
+def _beside(target: Path) -> Iterator[Path]:
+    """A name for a file beside `target` that is gone afterwards."""
+    temporary = target.with_name(f".jaxmigrate-{os.urandom(8).hex()}.tmp")
+    try:
+        yield temporary
     finally:
         temporary.unlink(missing_ok=True)

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
-from jaxmigrate.evidence import recorder
+from jaxmigrate.evidence import recorder, starter
 from jaxmigrate.evidence.hits import Hit, Place
 from jaxmigrate.evidence.owners import Owners
 
@@ -69,18 +69,19 @@ def trace(command: Sequence[str], root: Path, *, strict: bool) -> Traced:
     With `strict` JAX's own rule stays in force. `root` is the folder of the project. Nothing is left
     behind. Raises CommandNotRun.
     """
-    with _signals_held() as signals, _recorder_folder(strict=strict) as folder:
+    with _signals_held() as signals, recorder_folder(strict=strict) as folder:
         exit_code = _run(command, folder, signals)
         return _gathered(folder, root, exit_code)
 
 
 @contextmanager
-def _recorder_folder(*, strict: bool) -> Iterator[Path]:
+def recorder_folder(*, strict: bool) -> Iterator[Path]:
     """A private folder that makes every Python with it on PYTHONPATH run the recorder."""
     # not by TemporaryDirectory: processes that outlive the command may still write to it
     folder = Path(tempfile.mkdtemp(prefix="jaxmigrate-trace-"))
     try:
-        shutil.copyfile(recorder.__file__, folder / "sitecustomize.py")
+        shutil.copyfile(starter.__file__, folder / "sitecustomize.py")
+        shutil.copyfile(recorder.__file__, folder / starter.RECORDER)
         if strict:
             (folder / recorder.STRICT).touch()
         yield folder
@@ -205,7 +206,7 @@ def _gathered(folder: Path, root: Path, exit_code: int) -> Traced:
     hits = [call.hit(owners) for call in calls.values()]
     return Traced(
         exit_code=exit_code,
-        recorded=(folder / recorder.RAN).exists(),
+        recorded=(folder / starter.RAN).exists(),
         jax=tuple(sorted({header["jax"] for header in headers})),
         not_followed=tuple(sorted({header["why_not"] for header in headers} - {""})),
         hits=tuple(sorted(hits, key=_order)),
