@@ -286,3 +286,11 @@ def test_a_hit_inside_a_comprehension_or_lambda_is_found_by_either_name() -> Non
     for function in ("<listcomp>", "step", "Trainer.step"):
         hit = Hit("a.py", 4, function, "return [jax.tree.map(f, a, b) for a, b in ts]")
         assert list(met({"a.py": text}, hit)) == [("a.py", 5)]
+
+
+def test_of_many_places_the_first_are_told() -> None:
+    places = tuple(Place(f"[{n}]", "float") for n in range(5))
+    hit = dataclasses.replace(STEP_HIT, places=places, tests=("test_a.py::test",))
+    assert met({"step.py": STEP}, hit) == {
+        ("step.py", 5): ["[0] met float, [1] met float and 3 more in a run (test_a.py::test)"]
+    }

@@ -85,7 +85,8 @@ def match(hits: Sequence[Hit], project: Project, paths: Collection[str], root: P
     for hit in hits:
         package = None if files.has(hit.path) else _package(hit)
         if package is not None:
-            packages.update(dict.fromkeys(_in_package(hit, package)))
+            (note,) = notes_of([hit])
+            packages[PackageEvidence(package, Evidence(hit.path, hit.line, note))] = None
             continue
         try:
             path = _file_of(hit, files)
@@ -116,11 +117,6 @@ def _package(hit: Hit) -> str | None:
     if hit.package is not None:
         return package_words(hit.package)
     return None if is_machinery(hit.path) else package_of(hit.path)
-
-
-def _in_package(hit: Hit, package: str) -> Iterator[PackageEvidence]:
-    for note in notes_of([hit]):
-        yield PackageEvidence(package, Evidence(hit.path, hit.line, note))
 
 
 def _file_of(hit: Hit, files: ProjectFiles) -> str:
