@@ -99,11 +99,9 @@ def run(
         _look_around(collected, context)
         results = [*collected.results, *(_failure(path, why) for path, why in found.problems)]
         project = Project(collected.texts, collected.texts.get, collected.aliases)
-        matched = match(
-            request.seen.hits, project, [file.path for file in found.files], request.root
-        )
-        settings = _with_evidence(settings, project, collected, matched)
         files = (*found.files, *context)
+        matched = match(request.seen.hits, project, [file.path for file in files], request.root)
+        settings = _with_evidence(settings, project, collected, matched)
         migrated = _migrated(collected, files, request, settings, project)
         for done, result in enumerate(migrated, start=1):
             results.append(result)
@@ -232,7 +230,7 @@ def _migrated(
     shared = _Shared(
         tuple(files),
         frozenset(collected.aliases),
-        request,
+        dataclasses.replace(request, seen=Seen()),
         settings.evidence,
     )
     for source, result in over_processes(_worker, shared, collected.candidates, jobs):

@@ -266,6 +266,14 @@ def test_evidence_serves_for_standard_input_too(project: Path) -> None:
     assert b"None if p is None" not in other.stdout
 
 
+def test_a_hit_in_another_file_of_the_project_is_not_amiss_where_files_are_named(
+    project: Path, tmp_path: Path
+) -> None:
+    (project / "pyproject.toml").write_text("", encoding="utf-8")
+    evidence = ("--evidence", trace(tmp_path, UPDATE))
+    assert "not matched" not in call("run", "main.py", *evidence, cwd=project).out
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
 def test_a_log_may_come_out_of_a_pipe(project: Path) -> None:
     import threading

@@ -78,6 +78,7 @@ WRAPPINGS = {
     "actor": every_line("\x1b[36m(Trainer(rank=1) pid=12, ip=10.0.0.1)\x1b[0m "),
     "worker": every_line("(train_fn pid=12, ip=10.0.0.1) "),
     "GitHub": every_line("2024-06-01T12:00:00.1234567Z "),
+    "gh run view --log": every_line("test (3.12)\tRun pytest\t2024-06-01T12:00:00.1234567Z "),
     "group": every_line("  | "),
     "absl": lambda text: f"E0601 12:00:00.000000 140 train.py:10] {text}",
     "no blank lines": lambda text: text.replace("\n\n", "\n"),
@@ -188,6 +189,23 @@ def test_a_frame_without_source_has_no_text() -> None:
 def test_the_value_opposite_is_told_in_short(value: str, opposite: str) -> None:
     text = log("traceback-0.4.34").replace("got 0.5.", f"got {value}")
     assert [hit.places for hit in read(text)] == [(Place("", opposite),)]
+
+
+def test_words_that_look_like_a_place_are_none_without_a_line() -> None:
+    assert read("see update.py in sgd\nValueError: Expected None, got 5.\n") == ()
+
+
+def test_a_message_in_between_does_not_cut_a_traceback_in_two() -> None:
+    text = log("traceback-0.6.0")
+    between = text.replace(
+        '  File "/home/user/env', 'env.py:3: UserWarning: slow\n  File "/home/user/env'
+    )
+    assert read(between) == read(text)
+
+
+def test_a_test_whose_file_is_not_in_the_traceback_goes_by_its_name() -> None:
+    text = log("pytest-setup").replace("test_errors.py", "conftest.py")
+    assert [hit.tests for hit in read(text)] == [("TestTrained::test_bias",)]
 
 
 def test_a_name_that_is_gone_is_another_kind_of_hit() -> None:

@@ -13,7 +13,7 @@ _LONGEST: Final = 4_000
 _ESCAPES: Final = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\^_]"
 )
-_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z ")
+_TIME: Final = re.compile(r"(?:[^\t]*\t[^\t]*\t)?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z ")
 _PROCESS: Final = re.compile(r"(\(.{0,80}?\bpid=\d+(?:, ip=[^()]*)?\)|\[(?:rank|default)\d+\]:) ?")
 _LOGGER: Final = re.compile(
     r"[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ [^\s\]]+:\d+\] |WARNING:py\.warnings:"

@@ -163,15 +163,16 @@ class _Reader:
     def _alone(self, frame: Frame, message: str) -> None:
         """A place with its message on one line: a warning, or pytest's shortest form."""
         said = meaning([message]) or (self.pending if begins(message) else None)
-        self.frames.clear()
         if said is not None:
+            self.frames.clear()
             self.frames.append(frame)
-            hit = self._made(said)
+            hit = self._made(said, frame)
             if message.startswith("DeprecationWarning"):
                 self.warning = hit
             else:
                 self._add(hit)
-        self._reset()
+            self._reset()
+        self.tests.clear()
 
     def _ends_warning(self, line: str) -> bool:
         """Whether a line still belongs to a warning: JAX's advice, or the source that it is about."""
@@ -223,15 +224,15 @@ class _Reader:
             self._hit(said)
 
     def _hit(self, said: Meaning) -> None:
-        self._add(self._made(said))
+        """A hit at the innermost frame that is not JAX's own; at the innermost of all, if all are."""
+        known = [frame for frame in self.frames if frame.line]
+        ours = [frame for frame in known if not is_machinery(frame.path)]
+        if known:
+            self._add(self._made(said, (ours or known)[-1]))
         self.frames.clear()
         self.pending = None
 
-    def _made(self, said: Meaning) -> Hit:
-        """The hit at the innermost frame that is not JAX's own; at the innermost of all, if all are."""
-        known = [frame for frame in self.frames if frame.line]
-        ours = [frame for frame in known if not is_machinery(frame.path)]
-        frame = (ours or known or list(self.frames))[-1]
+    def _made(self, said: Meaning, frame: Frame) -> Hit:
         return Hit(
             path=frame.path,
             line=frame.line,
@@ -240,16 +241,18 @@ class _Reader:
             map=said.name,
             kind=said.kind,
             places=() if said.place is None else (said.place,),
-            tests=tuple(self.tests) or self._test(ours),
+            tests=tuple(self.tests) or self._test(),
         )
 
-    def _test(self, ours: list[Frame]) -> tuple[str, ...]:
-        """The test that pytest's heading names, in the file that the traceback begins in."""
-        if not self.heading or not ours:
+    def _test(self) -> tuple[str, ...]:
+        """The test that pytest's heading names, with its file if a frame of it is there."""
+        if not self.heading:
             return ()
-        file = parts_of(ours[0].path)[-1]
         name, bracket, parameters = self.heading.partition("[")
-        return (f"{file}::{name.replace('.', '::')}{bracket}{parameters}",)
+        function = name.rpartition(".")[2]
+        files = [parts_of(frame.path)[-1] for frame in self.frames if frame.function == function]
+        parts = (*files[:1], *name.split("."))
+        return (f"{'::'.join(parts)}{bracket}{parameters}",)
 
     def _add(self, hit: Hit) -> None:
         self.found[hit] = None
