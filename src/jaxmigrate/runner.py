@@ -20,7 +20,7 @@ from jaxmigrate.analysis.trees.evidence import Table, collect, with_runs
 from jaxmigrate.context import files_around
 from jaxmigrate.errors import SourceError
 from jaxmigrate.evidence.matching import Matched, match
-from jaxmigrate.evidence.reading import Seen
+from jaxmigrate.evidence.seen import Seen
 from jaxmigrate.lines import searchable
 from jaxmigrate.model import Confidence, Failure, FailureKind, FileResult, RunResult
 from jaxmigrate.pipeline import Settings, deep_recursion, migrate_file, parse_tree

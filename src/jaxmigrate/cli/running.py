@@ -13,7 +13,7 @@ from typing import Any, TextIO
 from jaxmigrate.cli.printing import printing
 from jaxmigrate.cli.progress import progress
 from jaxmigrate.errors import SourceError, UsageError
-from jaxmigrate.evidence.reading import Seen, read_evidence, together
+from jaxmigrate.evidence.seen import Seen, together
 from jaxmigrate.model import Confidence, Failure, FailureKind, FileResult, RunResult
 from jaxmigrate.output.document import leftover_lines
 from jaxmigrate.output.plain import write_utf8
@@ -167,6 +167,8 @@ def _request(options: Options, paths: tuple[Path, ...]) -> Request:
 
 def _seen(files: Iterable[Path]) -> Seen:
     """What the files given as evidence say; of each that names no call, that is said."""
+    from jaxmigrate.evidence.reading import read_evidence
+
     parts = []
     for file in files:
         part = read_evidence(file)

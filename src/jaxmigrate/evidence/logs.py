@@ -125,7 +125,8 @@ class _Reader:
             self.wants_text = True
         elif self.wants_text and line[0].isspace():
             self.wants_text = False
-            self.frames[-1] = dataclasses.replace(self.frames[-1], text=line.strip())
+            text = line.strip().strip("^~ ")
+            self.frames[-1] = dataclasses.replace(self.frames[-1], text=text and line.strip())
         elif (at := forms.location(line)) is not None:
             self._location(*at)
         elif frame := forms.ipython_frame(line):
@@ -230,6 +231,7 @@ class _Reader:
         if known:
             self._add(self._made(said, (ours or known)[-1]))
         self.frames.clear()
+        self.wants_text = False
         self.pending = None
 
     def _made(self, said: Meaning, frame: Frame) -> Hit:

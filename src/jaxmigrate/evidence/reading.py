@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
 from io import BufferedReader, FileIO
 from pathlib import Path
 from typing import Final
 
 from jaxmigrate.errors import UsageError
-from jaxmigrate.evidence.hits import Hit
 from jaxmigrate.evidence.log_lines import lines_of
 from jaxmigrate.evidence.logs import hits_in
+from jaxmigrate.evidence.seen import Seen
 from jaxmigrate.evidence.trace_file import is_trace, read_trace
 from jaxmigrate.sources.read import in_words, printable
 
 _HEAD: Final = 1 << 20
 """Bytes that are looked at to tell a trace from a log: more than the first line of a trace has."""
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """What runs showed: hits in order; `from_logs` says that logs, and not traces alone, told them."""
-
-    hits: tuple[Hit, ...] = ()
-    from_logs: bool = False
 
 
 def read_evidence(path: Path) -> Seen:
@@ -39,10 +29,3 @@ def read_evidence(path: Path) -> Seen:
             return Seen(hits_in(lines_of(file)), from_logs=True)
     except OSError as error:
         raise UsageError(f"{printable(str(path))}: {in_words(error, path)}") from error
-
-
-def together(seen: Iterable[Seen]) -> Seen:
-    """What several files say, in their order."""
-    parts = tuple(seen)
-    hits = tuple(hit for part in parts for hit in part.hits)
-    return Seen(hits, any(part.from_logs and part.hits for part in parts))
