@@ -125,8 +125,9 @@ class _Reader:
             self.wants_text = True
         elif self.wants_text and line[0].isspace():
             self.wants_text = False
-            text = line.strip().strip("^~ ")
-            self.frames[-1] = dataclasses.replace(self.frames[-1], text=text and line.strip())
+            source = line.strip()
+            if source.strip("^~ "):
+                self.frames[-1] = dataclasses.replace(self.frames[-1], text=source)
         elif (at := forms.location(line)) is not None:
             self._location(*at)
         elif frame := forms.ipython_frame(line):
