@@ -27,6 +27,7 @@ FLAX: Final = Package("flax", "0.8.4")
 MOST_FOR_A_RUN: Final = 4.0
 MOST_FOR_START_UP: Final = 1.5
 MOST_FOR_A_TRACE: Final = 1.1
+_BYTECODE: Final = ("env", "-u", "PYTHONDONTWRITEBYTECODE")
 RUNS: Final = 5
 START_UPS: Final = 15
 GROWTH: Final = (1, 4, 16)
@@ -112,9 +113,9 @@ def traced_beside_not(place: Path) -> Lines:
         for label, source in programs.items():
             python = (sys.executable, "-c", source)
             commands = {
-                # `env` on both sides, so that it weighs the same
-                "without": Command(("env", "-u", "PYTHONPATH", *python), place),
-                "with": Command(("env", f"PYTHONPATH={folder}", *python), place),
+                # the same number of words on both sides; bytecode is kept, as it is by default
+                "without": Command((*_BYTECODE, "PYTHONPATH=", *python), place),
+                "with": Command((*_BYTECODE, f"PYTHONPATH={folder}", *python), place),
             }
             seconds = medians(commands, START_UPS)
             yield _row(label, seconds["without"])

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,10 @@ import pytest
 from jaxmigrate.versions import NEWEST_KNOWN
 from tests.environments import Unavailable, jax_python
 from tests.trace.programs import STATE
-from tests.trace.traced import FILE, end, environment, plain, started, trace
+from tests.trace.traced import FILE, arguments, end, environment, plain, started, trace
 
+fcntl = pytest.importorskip("fcntl")
+termios = pytest.importorskip("termios")
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals and forks of POSIX")
 
 HIT = "import jax\njax.tree_util.tree_map(lambda a, b: a, [None], [1])\n"
@@ -129,7 +132,7 @@ def test_a_command_that_cannot_run_is_126(tmp_path: Path) -> None:
 
 def test_standard_streams_are_the_commands(tmp_path: Path) -> None:
     done = subprocess.run(
-        [*started_arguments(["sh", "-c", "cat; printf '\\377\\r\\n'"])],
+        arguments(["sh", "-c", "cat; printf '\\377\\r\\n'"]),
         input=b"in\x00",
         cwd=tmp_path,
         env=environment(),
@@ -137,13 +140,6 @@ def test_standard_streams_are_the_commands(tmp_path: Path) -> None:
         check=True,
     )
     assert done.stdout == b"in\x00\xff\r\n"
-
-
-def started_arguments(command: list[str]) -> list[str]:
-    """The command line of the trace."""
-    from tests.trace.traced import arguments
-
-    return arguments(command)
 
 
 def test_nothing_is_left_behind_but_the_file(python: Path, tmp_path: Path, temporary: Path) -> None:
@@ -182,6 +178,50 @@ def test_a_command_may_handle_the_signal(python: Path, tmp_path: Path, temporary
     finally:
         end(process)
     assert process.returncode == 5
+
+
+def test_control_c_reaches_the_command_once(tmp_path: Path, temporary: Path) -> None:
+    write(
+        tmp_path,
+        "import os, signal, sys, time\ncame = []\n"
+        "signal.signal(signal.SIGINT, lambda *_: came.append(1))\nopen('ready', 'w').close()\n"
+        "while not came:\n    time.sleep(0.05)\ntime.sleep(0.5)\nsys.exit(10 + len(came))\n",
+    )
+    terminal, theirs = os.openpty()
+    process = subprocess.Popen(
+        arguments([sys.executable, "program.py"]),
+        cwd=tmp_path,
+        env=environment({"TMPDIR": str(temporary)}),
+        stdin=theirs,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+    )
+    try:
+        wait_for(tmp_path / "ready")
+        os.write(terminal, b"\x03")
+        assert process.wait(timeout=60) == 11
+    finally:
+        process.kill()
+        process.wait()
+        os.close(terminal)
+        os.close(theirs)
+    assert list(temporary.iterdir()) == []
+
+
+def test_a_signal_that_is_ignored_stays_so(tmp_path: Path) -> None:
+    write(tmp_path, "import signal\nprint(signal.getsignal(signal.SIGINT))\n")
+    done = subprocess.run(
+        arguments([sys.executable, "program.py"]),
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
+    )
+    assert done.stdout == "1\n"
 
 
 def wait_for(path: Path) -> None:

@@ -212,6 +212,27 @@ def test_packages_come_last_with_what_to_do(python: Path, tmp_path: Path) -> Non
     assert "1 call of the project and 1 call of installed packages met a None" in answer.err
 
 
+@pytest.mark.parametrize(
+    ("version", "advice"),
+    [
+        ("0.2.2", "upgrade to 0.2.4 or guard it upstream"),
+        ("0.2.4", "upgrade, or guard it upstream"),
+    ],
+)
+def test_an_upgrade_is_named_where_one_is_known(
+    python: Path, tmp_path: Path, version: str, advice: str
+) -> None:
+    source = MODEL.replace("update", "apply_updates")
+    packages = installed(tmp_path / "env", "optax", version, {"optax/_src/update.py": source})
+    program = "from optax._src.update import apply_updates\napply_updates([None], [1])\n"
+    write(tmp_path / "project", program)
+    answer = trace(
+        [python, "program.py"], tmp_path / "project", environ={"PYTHONPATH": str(packages)}
+    )
+    assert answer.err.splitlines()[0].startswith(f"optax {version}, optax/_src/update.py:3:12 ")
+    assert answer.err.splitlines()[0].endswith(f"; {advice}")
+
+
 def test_an_environment_inside_the_project_is_not_the_project(python: Path, tmp_path: Path) -> None:
     packages = installed(tmp_path / ".venv" / "lib", "lib", "3", {"lib.py": MODEL})
     write(tmp_path, "from lib import update\nupdate([None], [1])\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -118,3 +119,57 @@ def test_strict_leaves_the_rule_of_jax(environment: tuple[str, Path], tmp_path: 
         (16, "tree_map"),
         (16, "tree_map_with_path"),
     ]
+
+
+def test_maps_that_jax_makes_for_itself_are_its_own(
+    environment: tuple[str, Path], tmp_path: Path
+) -> None:
+    answer = traced(
+        environment[1],
+        tmp_path,
+        "import jax, jax.numpy as jnp\n"
+        "trees = {'a': None, 'b': jnp.ones(3)}, {'a': None, 'b': jnp.ones(3)}\n"
+        "print(jax.vmap(lambda x: x['b'], in_axes=({'a': None, 'b': 0},))(trees[0]))\n"
+        "print(jax.vmap(lambda x: x, in_axes=None, axis_size=2)(trees[0]))\n"
+        "print(jax.jit(lambda x, y: x['b'] + y['b'])(*trees))\n",
+    )
+    assert answer.code == 0, answer.err
+    assert answer.hits == ()
+
+
+def test_metadata_that_cannot_be_compared_is_not(
+    environment: tuple[str, Path], tmp_path: Path
+) -> None:
+    answer = traced(
+        environment[1],
+        tmp_path,
+        "import jax, numpy\n"
+        "class Box:\n    def __init__(self, x, data): self.x, self.data = x, data\n"
+        "jax.tree_util.register_pytree_node(\n"
+        "    Box, lambda b: ([b.x], b.data), lambda data, x: Box(x[0], data))\n"
+        "for n in range(3):\n    data = numpy.arange(3) + n\n"
+        "    print(jax.tree_util.tree_map(lambda a, b: b, Box(None, data), Box(n, data)).x)\n",
+    )
+    assert answer.code == 0, answer.err
+    assert answer.out == "None\nNone\nNone\n"
+    assert [(hit.line, hit.count) for hit in answer.hits] == [(8, 3)]
+
+
+def test_a_broadcast_never_had_the_old_rule(tmp_path: Path) -> None:
+    source = "import jax\njax.tree.broadcast({'a': None, 'b': 1}, {'a': 2, 'b': [3, 4]})\n"
+    answer = traced(found(NEWEST_KNOWN), tmp_path, source)
+    assert answer.code == 1
+    assert "ValueError: pytree structure error" in answer.err
+    assert [(hit.line, hit.map) for hit in answer.hits] == [(2, "jax.tree.broadcast")]
+
+
+def test_a_jax_that_is_made_otherwise_is_left_alone_and_told_of(tmp_path: Path) -> None:
+    (tmp_path / "jax" / "_src").mkdir(parents=True)
+    (tmp_path / "jax" / "__init__.py").write_text("from jax._src import tree_util\n")
+    (tmp_path / "jax" / "_src" / "tree_util.py").write_text("class PyTreeDef: pass\n")
+    (tmp_path / "program.py").write_text("import jax\nprint(jax.tree_util.PyTreeDef)\n")
+    answer = trace([sys.executable, "program.py"], tmp_path, "--check")
+    assert answer.code == 2
+    assert answer.out == "<class 'jax._src.tree_util.PyTreeDef'>\n"
+    assert "could not be followed" in answer.err
+    assert "Traceback" not in answer.err

@@ -235,7 +235,7 @@ def test_a_damaged_log_tells_of_no_other_place(seed: int) -> None:
     cut = [line for line in lines if chance.random() > 0.1][: chance.randrange(len(lines) + 1)]
     for hit in read("".join(cut + other[chance.randrange(len(other) + 1) :])):
         if Path(hit.path).name == "update.py" and "site-packages" not in hit.path:
-            assert hit.line in (8, 18, 30)
+            assert hit.line in (8, 18, 30, 35)
 
 
 def test_a_line_without_end_is_cut() -> None:

@@ -155,6 +155,13 @@ def test_a_line_without_a_tree_map_is_none() -> None:
     assert why_not({"step.py": STEP}, hit).endswith("does not stand on this line")
 
 
+def test_a_function_without_codemod_proves_nothing_else_on_its_line() -> None:
+    line = "a = jax.tree.map(f, jax.tree.broadcast(p, q), q)"
+    hit = Hit("a.py", 2, text=line, map="jax.tree.broadcast")
+    why = "jax.tree.broadcast needs a guard, and no codemod writes it"
+    assert why_not({"a.py": f"import jax\n{line}\n"}, hit) == why
+
+
 def test_the_wrapper_of_a_project_is_the_call_that_is_proven() -> None:
     wrapper = "import jax\n\n\ndef tmap(f, *t):\n    return jax.tree_util.tree_map(f, *t)\n"
     hit = Hit("utils.py", 5, "tmap", "return jax.tree_util.tree_map(f, *t)")
@@ -262,6 +269,13 @@ def test_a_name_alone_does_for_a_file_only_where_the_source_is_shown() -> None:
 def test_the_reason_is_told(path: str, why: str) -> None:
     files = {"step.py": STEP, "broken.py": "def f(:\n"}
     assert why in why_not(files, Hit(path, 5, text="return jax.tree.map("))
+
+
+def test_the_release_that_mended_a_package_is_told() -> None:
+    path = "/e/lib/python3.10/site-packages/optax/_src/update.py"
+    hit = Hit(path, 42, function="apply_updates", package=Installed("optax", "0.2.2"))
+    (found,) = matched({}, hit).leftover.in_packages
+    assert found.evidence.note == "None met a value in a run; upgrade to 0.2.4"
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 from jaxmigrate.analysis.jaxnames import RETIRED
@@ -29,8 +30,10 @@ _VALUE: Final = re.compile(
 _PREFIX: Final = re.compile(r"At that key path, the prefix pytree (.+) has a subtree of type$")
 _OTHER: Final = "but at the same key path the full pytree has a subtree of different type"
 _TYPE: Final = re.compile(r"<class '([^']*)'>\.?$")
-_FUNCTIONS: Final = ("tree_map", "broadcast_prefix")
-"""How the names begin that JAX 0.10.2 gives to the first trees that follow the rule about None."""
+_FUNCTIONS: Final = MappingProxyType(
+    {"tree_map": "", "tree_map_with_path": "", "broadcast_prefix": "jax.tree.broadcast"}
+)
+"""The first words of what JAX 0.10.2 calls the trees that follow the rule about None, and whose they are."""
 
 _GONE: Final = re.compile(r"AttributeError: (jax[\w.]*) was removed in JAX ")
 _NO_ATTRIBUTE: Final = re.compile(r"AttributeError: module '(jax[\w.]*)' has no attribute '(\w+)'")
@@ -40,7 +43,7 @@ _TRACER: Final = re.compile(r"ShapedArray\((\w+\[[\d,]*\])")
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What a failure was about: `name` is the name that is gone, `place` where a None met a value."""
+    """What a failure was about: `place` is where a None met a value, `name` what is gone or was called."""
 
     kind: HitKind
     name: str = ""
@@ -67,10 +70,10 @@ def _of_types(path: str, prefix: str, first: str, but: str, other: str) -> Meani
     name, holds, met = _PREFIX.match(prefix), _TYPE.match(first), _TYPE.match(other)
     if name is None or holds is None or met is None or but != _OTHER:
         return None
-    if holds[1] != "NoneType" or not name[1].startswith(_FUNCTIONS):
+    if holds[1] != "NoneType" or name[1].partition(" ")[0] not in _FUNCTIONS:
         return None
-    key_path = path.removeprefix(name[1])
-    return Meaning(HitKind.NONE_PREFIX, place=Place(key_path, met[1].rpartition(".")[2]))
+    place = Place(path.removeprefix(name[1]), met[1].rpartition(".")[2])
+    return Meaning(HitKind.NONE_PREFIX, _FUNCTIONS[name[1].partition(" ")[0]], place)
 
 
 def _gone(line: str) -> str:

@@ -177,9 +177,16 @@ class _Call:
     def prefix_of(self, treedef: Any, treedefs: _Treedefs) -> _Prefix:
         """What is to be known of `treedef`, known already if it is equal to the last one."""
         last = self._last
-        if last is None or last.treedef != treedef:
+        if last is None or not _equal(last.treedef, treedef):
             last = self._last = treedefs.prefix(treedef)
         return last
+
+
+def _equal(one: Any, other: Any) -> bool:
+    try:
+        return bool(one == other)
+    except Exception:  # metadata of a node that cannot be compared, such as arrays
+        return False
 
 
 class _Prefix:

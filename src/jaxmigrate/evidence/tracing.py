@@ -135,6 +135,8 @@ def _named_signal(number: int) -> str:
 
 def _in_foreground() -> bool:
     """Whether what is typed at a terminal reaches this process and those that it started."""
+    if not hasattr(os, "tcgetpgrp"):
+        return True  # a console, which tells all its processes
     try:
         terminal = os.open("/dev/tty", os.O_RDONLY)
     except OSError:
@@ -207,7 +209,7 @@ def _gathered(folder: Path, root: Path, exit_code: int) -> Traced:
     return Traced(
         exit_code=exit_code,
         recorded=(folder / starter.RAN).exists(),
-        jax=tuple(sorted({header["jax"] for header in headers})),
+        jax=tuple(sorted({header["jax"] or "of unknown version" for header in headers})),
         not_followed=tuple(sorted({header["why_not"] for header in headers} - {""})),
         hits=tuple(sorted(hits, key=_order)),
     )

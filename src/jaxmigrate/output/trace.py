@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from jaxmigrate.evidence.hits import Hit, Installed, Place
 from jaxmigrate.evidence.tracing import Traced
+from jaxmigrate.evidence.upgrades import mended_in
 from jaxmigrate.output.document import Block, Closing, Remark, Remarks
 from jaxmigrate.output.visible import words
 
@@ -28,11 +29,10 @@ def trace_document(traced: Traced, file: str) -> Iterator[Block]:
 
 
 def _remark(hit: Hit) -> Remark:
-    upgrade = "" if hit.package is None else "; upgrade, or guard it upstream"
     return Remark(
         where=words(_where(hit)),
         title=f"{_TITLE} ({_times(hit.count)})",
-        reason=words(f"{hit.map} in {hit.function}: {_places(hit.places)}{upgrade}"),
+        reason=words(f"{hit.map} in {hit.function}: {_places(hit.places)}{_upgrade(hit)}"),
         evidence=tuple(words(line) for line in _evidence(hit)),
         lines=range(hit.line, (hit.end_line or hit.line) + 1),
     )
@@ -43,6 +43,13 @@ def _where(hit: Hit) -> str:
     if hit.package is None:
         return f"{hit.path}:{hit.line}{column}"
     return f"{_named(hit.package)}, {_below_packages(hit.path)}:{hit.line}{column}"
+
+
+def _upgrade(hit: Hit) -> str:
+    if hit.package is None:
+        return ""
+    release = mended_in(hit)
+    return f"; upgrade{f' to {release}' if release else ','} or guard it upstream"
 
 
 def _named(package: Installed) -> str:
