@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import random
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,9 +13,11 @@ from jaxmigrate.analysis.aliases import project_aliases
 from jaxmigrate.analysis.project import Project
 from jaxmigrate.evidence.files import ProjectFiles
 from jaxmigrate.evidence.hits import Hit, HitKind, Installed, Place
+from jaxmigrate.evidence.logs import hits_in
 from jaxmigrate.evidence.matching import Matched, match
 
 ROOT = Path("/work")
+LOGS = Path(__file__).resolve().parents[1] / "fixtures" / "logs"
 
 STEP = """import jax
 
@@ -308,3 +311,16 @@ def test_of_many_places_the_first_are_told() -> None:
     assert met({"step.py": STEP}, hit) == {
         ("step.py", 5): ["[0] met float, [1] met float and 3 more in a run (test_a.py::test)"]
     }
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_a_damaged_log_proves_no_other_call(seed: int) -> None:
+    chance = random.Random(seed)
+    logs = [file.read_bytes().decode().splitlines() for file in sorted(LOGS.glob("*/log.txt"))]
+    one, other = chance.choice(logs), chance.choice(logs)
+    cut = [line for line in one if chance.random() > 0.1][: chance.randrange(len(one) + 1)]
+    hits = hits_in([*cut, *other[chance.randrange(len(other) + 1) :]])
+    files = {file.name: file.read_text(encoding="utf-8") for file in LOGS.glob("project/*.py")}
+    answer = matched(files, *hits)
+    assert {position[:2] for position in answer.met} <= {("update.py", 8), ("update.py", 18)}
+    assert {position[:2] for position in answer.gone} <= {("update.py", 30), ("old_import.py", 3)}
