@@ -22,10 +22,11 @@ _GROUP: Final = re.compile(r"\s*\| ?")
 
 
 def lines_of(file: BufferedReader[FileIO]) -> Iterator[str]:
-    """The lines of a log, what is not valid in its encoding replaced. Raises OSError."""
+    """The lines of a log, what is not valid in its encoding replaced; closes it. Raises OSError."""
     mark = file.peek(2)[:2]
     encoding = "utf-16" if mark in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-    yield from TextIOWrapper(file, encoding=encoding, errors="replace", newline="\n")
+    with TextIOWrapper(file, encoding=encoding, errors="replace", newline="\n") as text:
+        yield from text
 
 
 def cleaned(line: str) -> tuple[str, str]:
