@@ -240,6 +240,12 @@ def test_an_environment_inside_the_project_is_not_the_project(python: Path, tmp_
     assert hit.package == Installed("lib", "3")
 
 
+def test_a_cell_of_a_notebook_is_the_projects(python: Path, tmp_path: Path) -> None:
+    write(tmp_path, f"exec(compile({HIT!r}, '/tmp/ipykernel_7/12.py', 'exec'), {{}})\n")
+    (hit,) = trace([python, "program.py"], tmp_path).hits
+    assert (hit.path, hit.line, hit.package) == ("/tmp/ipykernel_7/12.py", 2, None)
+
+
 def test_a_file_of_no_distribution_is_named_by_its_package(python: Path, tmp_path: Path) -> None:
     write(tmp_path, MODEL, "elsewhere/pkg/sub/of.py")
     write(tmp_path, "", "elsewhere/pkg/sub/__init__.py")
@@ -312,6 +318,13 @@ def test_a_run_of_pytest(python: Path, tmp_path: Path, how: str, workers: list[s
         "tests/test_model.py::test_hit[x (call)]",
     )
     assert "in tests/test_model.py::test_hit[1] and 1 other test" in answer.err
+
+
+def test_a_call_in_an_assertion_that_pytest_rewrote(python: Path, tmp_path: Path) -> None:
+    source = "import jax\ndef test():\n    assert [None] == jax.tree.map(max, [None], [1])\n"
+    write(tmp_path, source, "test_it.py")
+    (hit,) = trace([python, "-m", "pytest", "-q", "-p", "no:cacheprovider"], tmp_path).hits
+    assert (hit.line, hit.column, hit.end_column) == (3, 22, 52)
 
 
 def test_a_failing_run_of_pytest_keeps_its_exit_code(python: Path, tmp_path: Path) -> None:

@@ -8,11 +8,9 @@ from pathlib import Path
 import pytest
 
 from jaxmigrate.versions import NEWEST_KNOWN
-from tests.environments import Unavailable, jax_python, parts
+from tests.environments import VERSIONS, Unavailable, jax_python, parts
 from tests.trace.programs import CALLS, OLD_RULE, REAL_ERRORS
 from tests.trace.traced import Answer, plain, trace
-
-VERSIONS = ("0.4.20", "0.4.28", "0.4.30", "0.4.34", "0.6.0", NEWEST_KNOWN)
 
 
 @pytest.fixture(params=[(version, "") for version in VERSIONS] + [("0.4.20", "3.9")], ids="@".join)
@@ -65,6 +63,18 @@ def test_the_places_in_the_trees_are_named(environment: tuple[str, Path], tmp_pa
         [("[0]", "str", 1)],
         [("[1]", "int", 1)],
     ]
+
+
+def test_calls_on_several_lines_end_where_they_end(
+    environment: tuple[str, Path], tmp_path: Path
+) -> None:
+    # where the call begins, Python names the last attribute if that has a line of its own
+    source = "import jax\nx = (jax\n  .tree_util\n  .tree_map(\n    max, [None],\n  [2]))\n"
+    (hit,) = traced(environment[1], tmp_path, source).hits
+    if "3.9" in environment[1].parts[-3]:
+        assert hit.line == 2
+    else:
+        assert (hit.line, hit.column, hit.end_line, hit.end_column) == (4, 4, 6, 7)
 
 
 def test_columns_count_characters_where_python_has_them(

@@ -38,14 +38,17 @@ class Owners:
     def of(self, path: str) -> Owned:
         """Who owns the file that a process saw as `path`.
 
-        What is no file (`<string>`, a cell of a notebook) is the project's.
+        What was never a file (`<string>`, the cell of a notebook) is the project's.
         """
         if path.startswith("<"):
             return Owned(path, None)
         inside = _inside(self.root, path)
         if inside is not None and not _in_environment(self.root, inside):
             return Owned(inside.as_posix(), None)
-        return Owned(path, self._installed(Path(path)))
+        file = Path(path)
+        if _package_folder(file) is None and not file.exists():
+            return Owned(path, None)
+        return Owned(path, self._installed(file))
 
     def _installed(self, file: Path) -> Installed:
         folder = _package_folder(file)

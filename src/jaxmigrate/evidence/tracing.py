@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from importlib import resources
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final
@@ -80,8 +81,9 @@ def recorder_folder(*, strict: bool) -> Iterator[Path]:
     # not by TemporaryDirectory: processes that outlive the command may still write to it
     folder = Path(tempfile.mkdtemp(prefix="jaxmigrate-trace-"))
     try:
-        shutil.copyfile(starter.__file__, folder / "sitecustomize.py")
-        shutil.copyfile(recorder.__file__, folder / starter.RECORDER)
+        ours = resources.files("jaxmigrate.evidence")
+        for name, there in (("starter.py", "sitecustomize.py"), ("recorder.py", starter.RECORDER)):
+            (folder / there).write_bytes((ours / name).read_bytes())
         if strict:
             (folder / recorder.STRICT).touch()
         yield folder

@@ -102,7 +102,8 @@ def _sentence(traced: Traced) -> str:
     if not traced.recorded:
         return (
             "Nothing was recorded: no Python process of the command ran the recorder."
-            " It comes by PYTHONPATH, which python -I, -E and -S ignore and tox does not pass on."
+            " It needs Python 3.9, and comes by PYTHONPATH, which python -I, -E and -S ignore"
+            " and tox does not pass on."
         )
     if not traced.jax:
         return "Nothing was recorded: no Python process of the command imported JAX."
