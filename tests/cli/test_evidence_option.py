@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tomllib
 from pathlib import Path
 
 import pytest
-from command_line import Answer, call
+from command_line import Answer, call, process
 
 from jaxmigrate.evidence.hits import Hit, Installed, Place
 from jaxmigrate.evidence.trace_file import write_trace
@@ -272,6 +273,15 @@ def test_a_hit_in_another_file_of_the_project_is_not_amiss_where_files_are_named
     (project / "pyproject.toml").write_text("", encoding="utf-8")
     evidence = ("--evidence", trace(tmp_path, UPDATE))
     assert "not matched" not in call("run", "main.py", *evidence, cwd=project).out
+
+
+def test_what_a_traced_run_finds_is_edited_and_then_passes(project: Path) -> None:
+    pytest.importorskip("jax")
+    program = ("--", sys.executable, "main.py", "plain", "sgd")
+    assert process("trace", "-o", "t.jsonl", *program, cwd=project).code == 0
+    answer = call("run", "--format", "json", "--evidence", "t.jsonl", "--write", cwd=project)
+    assert proven(answer) == {("none-prefix", 8)}
+    assert process("trace", "--strict", "--check", *program, cwd=project).code == 0
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")

@@ -240,6 +240,7 @@ def test_a_line_without_end_is_cut() -> None:
         ("/home/u/jax/jax/_src/tree_util.py", None, True, False),
         ("/usr/lib/python3.12/contextlib.py", None, True, False),
         ("<frozen runpy>", None, True, False),
+        ("<string>", None, False, False),
         ("<ipython-input-3-0a1b2c3d>", None, False, True),
         ("/tmp/ipython-input-3-12345.py", None, False, True),
         ("/tmp/ipykernel_12/345.py", None, False, True),

@@ -266,6 +266,7 @@ def test_a_name_alone_does_for_a_file_only_where_the_source_is_shown() -> None:
         ("Cell In[3]", "a cell of a notebook: which file it is from is not known"),
         ("/e/lib/python3.10/site-packages/jax/_src/tree_util.py", "no line outside JAX is named"),
         ("/e/lib/python3.10/site-packages/_pytest/python.py", "no line outside JAX is named"),
+        ("<string>", "code that was typed in or generated is in no file"),
         ("broken.py", "the file cannot be parsed"),
     ],
 )

@@ -91,6 +91,8 @@ def _file_of(hit: Hit, files: ProjectFiles) -> str:
         raise NotFoundError(f"{hit.map} needs a guard, and no codemod writes it")
     if is_cell(hit.path):
         raise NotFoundError("a cell of a notebook: which file it is from is not known")
+    if hit.path.startswith("<"):
+        raise NotFoundError("code that was typed in or generated is in no file")
     if is_machinery(hit.path):
         raise NotFoundError(
             "no line outside JAX is named: give the whole traceback (pytest: --tb=short), or a trace"

@@ -43,7 +43,7 @@ def is_machinery(path: str) -> bool:
     if package is not None:
         return package in _CALLERS
     parts = parts_of(path)
-    if path.startswith("<") and not is_cell(path):
+    if path.startswith("<frozen "):
         return True
     if ("jax", "_src") in itertools.pairwise(parts):
         return True
