@@ -20,11 +20,14 @@ from benchmarks import baseline
 from benchmarks.measure import Command, dry_run, least_squares, medians, wall
 from benchmarks.packages import Package
 from benchmarks.projects import bytes_with_trees, copies, python_files, together
+from jaxmigrate.evidence.tracing import recorder_folder
 
 OPTAX: Final = Package("optax", "0.2.2")
 FLAX: Final = Package("flax", "0.8.4")
 MOST_FOR_A_RUN: Final = 4.0
 MOST_FOR_START_UP: Final = 1.5
+MOST_FOR_A_TRACE: Final = 1.1
+_BYTECODE: Final = ("env", "-u", "PYTHONDONTWRITEBYTECODE")
 RUNS: Final = 5
 START_UPS: Final = 15
 GROWTH: Final = (1, 4, 16)
@@ -97,8 +100,45 @@ def where_workers_pay(place: Path) -> Lines:
     yield f"  workers pay {first} (IN_PROCESS_BELOW in jaxmigrate/runner.py)"
 
 
+def traced_beside_not(place: Path) -> Lines:
+    """e. CPU of a process under `jaxmigrate trace` that meets no None beside the same without it."""
+    programs = {
+        "python -c pass": "pass",
+        "python -c 'import jax'": "import jax",
+        "100,000 maps over two trees of 4 leaves": _maps(2, 100_000),
+        "2,000 maps over two trees of 1,000 leaves": _maps(500, 2_000),
+    }
+    yield f"CPU, median of {START_UPS}; a map has a callback that does nothing"
+    with recorder_folder(strict=False) as folder:
+        for label, source in programs.items():
+            python = (sys.executable, "-c", source)
+            commands = {
+                # the same number of words on both sides; bytecode is kept, as it is by default
+                "without": Command((*_BYTECODE, "PYTHONPATH=", *python), place),
+                "with": Command((*_BYTECODE, f"PYTHONPATH={folder}", *python), place),
+            }
+            seconds = medians(commands, START_UPS)
+            yield _row(label, seconds["without"])
+            yield _row("  traced", seconds["with"])
+            yield _ratio(f"  {label}", seconds["with"] / seconds["without"], MOST_FOR_A_TRACE)
+
+
+def _maps(entries: int, times: int) -> str:
+    tree = f"{{str(n): {{'w': n, 'b': 1}} for n in range({entries})}}"
+    return (
+        f"from jax.tree_util import tree_map\ntree = {tree}\n"
+        f"for _ in range({times}):\n    tree_map(lambda a, b: a, tree, tree)\n"
+    )
+
+
 FIGURES: Final[Mapping[str, Callable[[Path], Lines]]] = MappingProxyType(
-    {"a": dry_run_beside_parsing, "b": start_up_beside_click, "c": growth, "d": where_workers_pay}
+    {
+        "a": dry_run_beside_parsing,
+        "b": start_up_beside_click,
+        "c": growth,
+        "d": where_workers_pay,
+        "e": traced_beside_not,
+    }
 )
 
 

@@ -1,6 +1,7 @@
 """Environments that hold one JAX each: made once under a lock, and kept for later runs.
 
-`python tests/environments.py 0.4.20 0.4.34` makes them ahead of the tests.
+`python tests/environments.py` makes those of VERSIONS ahead of the tests; others are named as
+`0.4.20` or `0.4.20@3.9`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,11 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from jaxmigrate.versions import NEWEST_KNOWN
+
+VERSIONS = ("0.4.20", "0.4.28", "0.4.30", "0.4.34", "0.6.0", NEWEST_KNOWN)
+"""What is tested on: the oldest that a trace is for, and both sides of each change of the rule."""
 
 # Pythons that jaxlib has wheels for, by JAX version; see its files on PyPI.
 _WHEELS = (
@@ -92,5 +98,8 @@ def _works(python: Path, version: str) -> bool:
 
 
 if __name__ == "__main__":
-    for each in sys.argv[1:]:
-        print(jax_python(*each.split("@")), flush=True)
+    for each in sys.argv[1:] or VERSIONS:
+        try:
+            print(jax_python(*each.split("@")), flush=True)
+        except Unavailable as error:
+            print(f"{each}: {error.reason}", flush=True)

@@ -305,9 +305,10 @@ def _gone(*names: str) -> str:
     return ", ".join(gone)
 
 
-def _edit(module: Facts, node: ast.AST, reason: str, plan: object) -> Site:
+def _edit(module: Facts, node: ast.expr | ast.stmt, reason: str, plan: object) -> Site:
     kind = NodeKind.STATEMENT if isinstance(node, ast.stmt) else NodeKind.EXPRESSION
-    return Site(module.span(node), Action.EDIT, Confidence.PROVEN, reason, plan=plan, kind=kind)
+    span, seen = module.span(node), module.failures(node)
+    return Site(span, Action.EDIT, Confidence.PROVEN, reason, seen, plan=plan, kind=kind)
 
 
 def _held(module: Facts, node: ast.AST, reason: str) -> Site:

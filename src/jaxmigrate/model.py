@@ -132,8 +132,32 @@ class FileResult:
 
 
 @dataclass(frozen=True, slots=True)
+class PackageEvidence:
+    """Evidence that is about the code of an installed package, whose name and version `package` says."""
+
+    package: str
+    evidence: Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    """The evidence from runs that is about none of the files' sites.
+
+    `unmatched` was found nowhere in them, and says why not; `in_packages` is not about them.
+    """
+
+    unmatched: tuple[Evidence, ...] = ()
+    in_packages: tuple[PackageEvidence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class RunResult:
-    """What a whole run came to; `files` holds every file looked at, in order of path."""
+    """What a whole run came to; `files` holds every file looked at, in order of path.
+
+    `from_logs` says that some of the evidence was read out of logs, which name one failure each.
+    """
 
     target_jax: str
     files: tuple[FileResult, ...]
+    leftover: Leftover = Leftover()
+    from_logs: bool = False

@@ -16,9 +16,11 @@ from packaging.version import Version
 from jaxmigrate.analysis.aliases import alias_names, project_aliases
 from jaxmigrate.analysis.mentions import Mentions
 from jaxmigrate.analysis.project import Project
-from jaxmigrate.analysis.trees.evidence import Table, collect
+from jaxmigrate.analysis.trees.evidence import Table, collect, with_runs
 from jaxmigrate.context import files_around
 from jaxmigrate.errors import SourceError
+from jaxmigrate.evidence.matching import Matched, match
+from jaxmigrate.evidence.seen import Seen
 from jaxmigrate.lines import searchable
 from jaxmigrate.model import Confidence, Failure, FailureKind, FileResult, RunResult
 from jaxmigrate.pipeline import Settings, deep_recursion, failure_of, migrate_file, parse_tree
@@ -38,7 +40,7 @@ class Request:
 
     `paths` are relative to `root` or absolute, `select`, `ignore` name codemods, `exclude` are
     patterns as in .gitignore, `jobs` counts processes (0: one a core), `with_helper` asks for one
-    helper function in the place of several guards.
+    helper function in the place of several guards. `seen` is what runs showed of the project's calls.
     """
 
     paths: tuple[Path, ...]
@@ -50,6 +52,7 @@ class Request:
     exclude: tuple[str, ...] = ()
     jobs: int = 0
     with_helper: bool = False
+    seen: Seen = field(default_factory=Seen)
 
     def settings(self) -> Settings:
         """What the pipeline is to work with, as far as it is known before the files are read.
@@ -95,14 +98,16 @@ def run(
         context = files_around(request.paths, request.exclude, request.root, found.files)
         _look_around(collected, context)
         project = Project(collected.texts, collected.texts.get, collected.aliases)
-        settings = _with_evidence(settings, project, collected)
-        results = [*collected.results, *(_failure(path, why) for path, why in found.problems)]
         files = (*found.files, *context)
+        matched = match(request.seen.hits, project, [file.path for file in files], request.root)
+        settings = _with_evidence(settings, project, collected, matched)
+        results = [*collected.results, *(_failure(path, why) for path, why in found.problems)]
         migrated = _migrated(collected, files, request, settings, project)
         for done, result in enumerate(migrated, start=1):
             results.append(result)
             progress(done, len(collected.candidates))
-    return RunResult(str(request.target), tuple(sorted(results, key=lambda r: r.path)))
+    files_in_order = tuple(sorted(results, key=lambda r: r.path))
+    return _result(request, files_in_order, matched)
 
 
 def run_on_text(data: bytes, name: str, request: Request) -> RunResult:
@@ -111,16 +116,24 @@ def run_on_text(data: bytes, name: str, request: Request) -> RunResult:
     try:
         source = decode(data, name, Path(name))
     except SourceError as error:
-        return RunResult(str(request.target), (_failure(name, str(error), data),))
+        return _result(request, (_failure(name, str(error), data),), Matched())
     project = Project([name], {name: source.text}.get, alias_names(source.text))
     with _no_warnings():
+        matched = match(request.seen.hits, project, [name], request.root)
+        evidence: Table = {}
         if any(codemod.reads_evidence for codemod in settings.codemods):
             found = collect(project, [name], lambda _: ())
             if found.failures:
-                result = FileResult(name, data, data, failure=failure_of(found.failures[name]))
-                return RunResult(str(request.target), (result,))
-            settings = dataclasses.replace(settings, evidence=found.table)
-        return RunResult(str(request.target), (migrate_file(source, project, settings),))
+                failed = FileResult(name, data, data, failure=failure_of(found.failures[name]))
+                return _result(request, (failed,), matched)
+            evidence = found.table
+        evidence = with_runs(evidence, matched.met, matched.gone)
+        settings = dataclasses.replace(settings, evidence=evidence)
+        return _result(request, (migrate_file(source, project, settings),), matched)
+
+
+def _result(request: Request, files: tuple[FileResult, ...], matched: Matched) -> RunResult:
+    return RunResult(str(request.target), files, matched.leftover, request.seen.from_logs)
 
 
 @contextmanager
@@ -189,17 +202,20 @@ def _failure(
     return FileResult(path, data, data, failure=Failure(kind, why))
 
 
-def _with_evidence(settings: Settings, project: Project, collected: _Collected) -> Settings:
-    """The settings with what is known of the project's trees, if a codemod asks for it."""
-    if not any(codemod.reads_evidence for codemod in settings.codemods):
-        return settings
-
-    paths = [source.path for source in collected.candidates]
-    others = {path: collected.texts[path] for path in collected.texts.keys() - set(paths)}
-    mentions = Mentions(dict(sorted(others.items())))
-    found = collect(project, paths, mentions)
-    _give_up(found.failures, collected)
-    return dataclasses.replace(settings, evidence=found.table)
+def _with_evidence(
+    settings: Settings, project: Project, collected: _Collected, matched: Matched
+) -> Settings:
+    """The settings with what is known of the project's trees, if a codemod asks for it, and with what
+    runs showed."""
+    evidence: Table = {}
+    if any(codemod.reads_evidence for codemod in settings.codemods):
+        paths = [source.path for source in collected.candidates]
+        others = {path: collected.texts[path] for path in collected.texts.keys() - set(paths)}
+        found = collect(project, paths, Mentions(dict(sorted(others.items()))))
+        _give_up(found.failures, collected)
+        evidence = found.table
+    evidence = with_runs(evidence, matched.met, matched.gone)
+    return dataclasses.replace(settings, evidence=evidence)
 
 
 def _give_up(failures: Mapping[str, Exception], collected: _Collected) -> None:
@@ -229,7 +245,7 @@ def _migrated(
     shared = _Shared(
         tuple(files),
         frozenset(collected.aliases),
-        request,
+        dataclasses.replace(request, seen=Seen()),
         settings.evidence,
     )
     for source, result in over_processes(_worker, shared, collected.candidates, jobs):

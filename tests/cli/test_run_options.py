@@ -396,7 +396,10 @@ def test_on_a_terminal_source_is_not_taken_for_markup(tmp_path: Path, columns: s
     assert "線" in bare
 
 
-KEYS = ["schema", "version", "target_jax", "files", "summary"]
+KEYS = [
+    *("schema", "version", "target_jax", "files", "summary"),
+    *("unmatched_evidence", "evidence_in_packages"),
+]
 SITE_KEYS = [
     *("codemod", "action", "confidence", "reason", "evidence", "line", "column"),
     *("end_line", "end_column", "cell", "before", "after"),

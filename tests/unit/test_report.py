@@ -48,7 +48,10 @@ RUN = run(
 
 def test_keys_stand_in_the_order_of_the_schema() -> None:
     data = report(RUN)
-    assert list(data) == ["schema", "version", "target_jax", "files", "summary"]
+    assert list(data) == [
+        *("schema", "version", "target_jax", "files", "summary"),
+        *("unmatched_evidence", "evidence_in_packages"),
+    ]
     assert list(data["files"][0]) == ["path", "status", "error", "sites"]
     assert list(data["files"][0]["sites"][0]) == [
         "codemod",

@@ -234,6 +234,12 @@ class Facts:
         """Every place that uses a sentinel which JAX retired, and what becomes of it."""
         return tuple(retired_uses(self))
 
+    def failures(self, node: ast.expr | ast.stmt) -> tuple[Evidence, ...]:
+        """The runs that failed at a node for want of the name that it spells."""
+        line, column = self._original((node.lineno, node.col_offset))
+        known = self._evidence.get((self.path, line, column))
+        return known.gone if known is not None else ()
+
     def judge_tree(self, call: ast.Call, tree: ast.expr | None) -> Verdict:
         """How likely it is that the tree a `flatten_up_to` goes by holds a None."""
         line, column = self._original((call.lineno, call.col_offset))

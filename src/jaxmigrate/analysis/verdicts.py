@@ -32,7 +32,7 @@ def judge(
     lines: LineText,
     as_read: Callable[[Evidence], Evidence],
 ) -> Verdict:
-    """The verdict on a many-tree call: what runs showed of it first, then signs.
+    """The verdict on a many-tree call: what is known of its trees first, then signs.
 
     `known` is what the interpreter found, `lines` gives those of the call's file, and `as_read` tells a
     sign in terms of the file as it was read.
@@ -49,10 +49,14 @@ def judge(
 
 
 def judge_tree(words: str, known: Known | None) -> Verdict:
-    """The verdict on a tree that others are flattened like, by what runs showed of it."""
+    """The verdict on a tree that others are flattened like: what a real run met says more than all else."""
     if known is None:
         return Verdict(Confidence.POSSIBLE, f"nothing is known of {words}")
     outcome, why = known.strongest.outcome, known.strongest.why
+    if known.met:
+        more = why if outcome >= Outcome.MAY_MEET else ()
+        evidence = (*known.met, *more)[:_MAX_EVIDENCE]
+        return Verdict(Confidence.PROVEN, f"{words} holds None: {_note(known.met)}", evidence)
     if outcome is Outcome.MEETS:
         return Verdict(Confidence.PROVEN, f"{words} holds None: {_note(why)}", why)
     if outcome is Outcome.MAY_MEET:

@@ -15,7 +15,7 @@ import click
 from jaxmigrate import __version__
 from jaxmigrate.errors import UsageError
 
-_COMMANDS = ("run", "list", "explain")
+_COMMANDS = ("run", "trace", "list", "explain")
 _USAGE = 2
 _INTERRUPTED = 130
 
@@ -30,6 +30,7 @@ Examples:
   jaxmigrate run src --write        edit the files
   jaxmigrate run --patch fix.patch  save a patch for git apply
   jaxmigrate run --check            exit 1 if there is anything to edit
+  jaxmigrate trace -- pytest        run it, note the calls that newer JAX refuses
   jaxmigrate explain none-prefix    what a codemod does, and why
 """
 

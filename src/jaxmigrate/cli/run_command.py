@@ -33,6 +33,13 @@ Exit codes, the highest that applies:
     help="How sure to be before editing.",
 )
 @click.option(
+    "--evidence",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A trace, or the output of a failing run: the calls that it names are proven.",
+)
+@click.option(
     "--target-jax",
     metavar="VERSION",
     help="Lowest JAX the result must run on. Default: what the project's metadata admits, "
@@ -74,6 +81,7 @@ def command(ctx: click.Context, /, **options: object) -> None:
       jaxmigrate run src tests --write
       jaxmigrate run --confidence possible --patch guards.patch
       jaxmigrate run --select tree-aliases --target-jax 0.4.20
+      jaxmigrate run --evidence pytest.log
       jaxmigrate run --check --format json
     """
     from jaxmigrate.cli.running import Options, execute

@@ -13,7 +13,9 @@ from typing import Any, TextIO
 from jaxmigrate.cli.printing import printing
 from jaxmigrate.cli.progress import progress
 from jaxmigrate.errors import SourceError, UsageError
+from jaxmigrate.evidence.seen import Seen, together
 from jaxmigrate.model import Confidence, Failure, FailureKind, FileResult, RunResult
+from jaxmigrate.output.document import leftover_lines
 from jaxmigrate.output.plain import write_utf8
 from jaxmigrate.output.text import Mode, make_console, render
 from jaxmigrate.runner import Request, run, run_on_text
@@ -22,6 +24,9 @@ from jaxmigrate.sources.read import printable
 from jaxmigrate.versions import admitted_by, parse_target
 
 _STDIN = "-"
+_NO_FAILURE = (
+    "no None-prefix failure found: give a trace, or the output of a failing run with its tracebacks"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,7 @@ class Options:
     select: tuple[str, ...]
     ignore: tuple[str, ...]
     confidence: Confidence
+    evidence: tuple[Path, ...]
     target_jax: str | None
     with_helper: bool
     exclude: tuple[str, ...]
@@ -64,6 +70,7 @@ class Options:
             select=_names(given["select"]),
             ignore=_names(given["ignore"]),
             confidence=Confidence[given["confidence"].upper()],
+            evidence=tuple(given["evidence"]),
             target_jax=given["target_jax"],
             with_helper=given["style"] == "helper",
             exclude=tuple(given["exclude"]),
@@ -154,7 +161,22 @@ def _request(options: Options, paths: tuple[Path, ...]) -> Request:
         exclude=options.exclude,
         with_helper=options.with_helper,
         jobs=options.jobs,
+        seen=_seen(options.evidence),
     )
+
+
+def _seen(files: Iterable[Path]) -> Seen:
+    """What the files given as evidence say; of each that names no call, that is said."""
+    from jaxmigrate.evidence.reading import read_evidence
+
+    parts = []
+    for file in files:
+        part = read_evidence(file)
+        if not part.hits:
+            words = _NO_FAILURE if part.from_logs else "the trace names no call"
+            print(f"warning: {printable(str(file))}: {words}", file=sys.stderr)
+        parts.append(part)
+    return together(parts)
 
 
 def _common_folder(paths: Iterable[Path], root: Path) -> Path:
@@ -244,6 +266,8 @@ def _through_pipe(options: Options) -> int:
     for file in () if options.json else result.files:
         if file.failure is not None:
             print(f"error: {printable(file.path)}: {file.failure.message}", file=sys.stderr)
+    for line in () if options.json else leftover_lines(result.leftover):
+        print(line, file=sys.stderr)
     return exit_code(result, check=options.check)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final, TypeAlias
 
-from jaxmigrate.model import Action, Evidence, FileResult, RunResult, SiteReport
+from jaxmigrate.model import Action, Evidence, FileResult, Leftover, RunResult, SiteReport
 from jaxmigrate.output.summary import Mode, View, closing_lines
 from jaxmigrate.output.tally import acted, edits
 from jaxmigrate.output.visible import words
@@ -71,7 +71,14 @@ class Closing:
     lines: tuple[str, ...]
 
 
-Block = FileDiff | Remarks | Failures | Closing
+@dataclass(frozen=True, slots=True)
+class Unplaced:
+    """Evidence that is about none of the files: a line for each piece."""
+
+    lines: tuple[str, ...]
+
+
+Block = FileDiff | Remarks | Failures | Unplaced | Closing
 
 
 def document(run: RunResult, view: View) -> Iterator[Block]:
@@ -83,7 +90,22 @@ def document(run: RunResult, view: View) -> Iterator[Block]:
     failed = tuple(_failures(run))
     if failed:
         yield Failures(failed)
+    lines = tuple(leftover_lines(run.leftover))
+    if lines:
+        yield Unplaced(lines)
     yield Closing(closing_lines(run, view))
+
+
+def leftover_lines(leftover: Leftover) -> Iterator[str]:
+    """What is to be said of evidence that was found in none of the files, and of installed packages."""
+    for piece in leftover.unmatched:
+        yield words(f"evidence not matched: {_at(piece)}: {piece.note}")
+    for found in leftover.in_packages:
+        yield words(f"evidence in {found.package}: {_at(found.evidence)}: {found.evidence.note}")
+
+
+def _at(piece: Evidence) -> str:
+    return f"{piece.path}:{piece.line}" if piece.line else piece.path
 
 
 def _edited(run: RunResult, view: View) -> Iterator[Block]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import BinaryIO, TextIO, cast
 
 from jaxmigrate.output.decoding import shown, utf8
-from jaxmigrate.output.document import Block, Closing, Failures, FileDiff, Remark, Remarks
+from jaxmigrate.output.document import Block, Closing, Failures, FileDiff, Remark, Remarks, Unplaced
 from jaxmigrate.output.patch import file_patch
 from jaxmigrate.output.visible import words
 
@@ -50,7 +50,7 @@ def plain_text(block: Block) -> str:
             return _lines(line for remark in remarks for line in _remark(remark))
         case Failures(files):
             return _lines(f"error: {failed.path}: {failed.message}" for failed in files)
-        case Closing(lines):
+        case Unplaced(lines) | Closing(lines):
             return _lines(lines)
 
 

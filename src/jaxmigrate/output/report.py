@@ -16,7 +16,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def report(run: RunResult) -> dict[str, Any]:
-    """`run` as plain data: every file, with its sites, and a summary."""
+    """`run` as plain data: every file, with its sites, a summary, and evidence about other places."""
     counts = tally(run)
     return {
         "schema": SCHEMA,
@@ -31,6 +31,11 @@ def report(run: RunResult) -> dict[str, Any]:
             "held": dict(counts.held),
             "reported": dict(counts.reported),
         },
+        "unmatched_evidence": [_evidence(piece) for piece in run.leftover.unmatched],
+        "evidence_in_packages": [
+            {"package": found.package, **_evidence(found.evidence)}
+            for found in run.leftover.in_packages
+        ],
     }
 
 

@@ -46,7 +46,8 @@ def closing_lines(run: RunResult, view: View) -> tuple[str, ...]:
     sentence = words(_sentence(counts, view.mode))
     if view.verbosity < 0:
         return (sentence,)
-    return (sentence, *_next_steps(counts, view), *_held_hint(run, view.threshold))
+    steps = (*_next_steps(counts, view), *_held_hint(run, view.threshold), *_trace_hint(run))
+    return (sentence, *steps)
 
 
 def _sentence(counts: Tally, mode: Mode) -> str:
@@ -112,6 +113,14 @@ def _held_hint(run: RunResult, threshold: Confidence) -> Iterator[str]:
         sites = f"{_count(len(unsure), 'held site')} {'is' if len(unsure) == 1 else 'are'}"
         them = "it" if len(unsure) == 1 else "them"
         yield f"{sites} only {labels}: --confidence {min(unsure).label} edits {them} too."
+
+
+def _trace_hint(run: RunResult) -> Iterator[str]:
+    """That there is more to find than logs show."""
+    if run.from_logs:
+        yield (
+            "A log names one call a failure: jaxmigrate trace -- COMMAND finds all of them in one run."
+        )
 
 
 def _argument(path: str | None) -> str:

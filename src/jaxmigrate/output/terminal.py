@@ -13,7 +13,7 @@ from rich.console import Console as RichConsole
 from rich.segment import Segment, Segments
 
 from jaxmigrate.output.decoding import shown
-from jaxmigrate.output.document import Block, Closing, Failures, FileDiff, Remark, Remarks
+from jaxmigrate.output.document import Block, Closing, Failures, FileDiff, Remark, Remarks, Unplaced
 from jaxmigrate.output.emphasis import Line, Stretch, emphasised
 from jaxmigrate.output.folding import Piece, Row, fold, width
 from jaxmigrate.output.hunks import Change, Hunk, structured_hunks
@@ -51,6 +51,9 @@ class TerminalConsole:
                 for failed in files:
                     error = (Piece("error:", "bold red"), Piece(f" {failed.path}: ", "bold"))
                     yield from _words_rows((*error, Piece(failed.message)), self._console.width)
+            case Unplaced(lines):
+                for line in lines:
+                    yield from _words_rows((Piece(line, "yellow"),), self._console.width)
             case Closing(lines):
                 for number, line in enumerate(lines):
                     style = "" if number else "bold"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -45,13 +46,16 @@ Position: TypeAlias = tuple[str, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the interpreter found out about one call: the strongest meeting, and whether all are safe.
+    """What is known of one call: the strongest meeting that the interpreter found, and what runs showed.
 
-    `minded` is evidence that None is taken for a leaf of the same tree elsewhere.
+    `minded` is evidence that None is taken for a leaf of the same tree elsewhere. `met` says which None
+    met what when the call was run, `gone` that it failed for a name that JAX no longer has.
     """
 
     strongest: Meeting
-    minded: Evidence | None
+    minded: Evidence | None = None
+    met: tuple[Evidence, ...] = ()
+    gone: tuple[Evidence, ...] = ()
 
 
 Table: TypeAlias = Mapping[Position, Known]
@@ -67,6 +71,22 @@ class Collected:
 
     table: Table
     failures: Mapping[str, Exception]
+
+
+def with_runs(
+    table: Table,
+    met: Mapping[Position, tuple[Evidence, ...]],
+    gone: Mapping[Position, tuple[Evidence, ...]],
+) -> Table:
+    """A table with what runs showed of some calls added: a None that met a value, a name that is gone."""
+    nothing = Known(Meeting(Outcome.UNKNOWN))
+    added = {
+        position: dataclasses.replace(
+            table.get(position, nothing), met=met.get(position, ()), gone=gone.get(position, ())
+        )
+        for position in met.keys() | gone.keys()
+    }
+    return {**table, **added}
 
 
 def collect(project: Project, paths: Iterable[str], mentioning: Mentioning) -> Collected:

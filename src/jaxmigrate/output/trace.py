@@ -1,0 +1,126 @@
+"""What the user reads after a traced command has ended: the calls, then what to do next."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+
+from jaxmigrate.evidence.hits import Hit, Installed, Place
+from jaxmigrate.evidence.tracing import Traced
+from jaxmigrate.evidence.upgrades import mended_in
+from jaxmigrate.output.document import Block, Closing, Remark, Remarks
+from jaxmigrate.output.visible import words
+
+MOST_PLACES = 3
+"""How many places in the trees are listed of one call before the rest is counted."""
+
+_TITLE = "none-prefix"
+
+
+def trace_document(traced: Traced, file: str) -> Iterator[Block]:
+    """The blocks to print: the project's calls, those of packages, and what it came to.
+
+    `file` is where the trace was saved.
+    """
+    for hits in (traced.of_project, traced.of_packages):
+        if hits:
+            yield Remarks(tuple(_remark(hit) for hit in hits))
+    yield Closing(tuple(words(line) for line in _closing(traced, file)))
+
+
+def _remark(hit: Hit) -> Remark:
+    return Remark(
+        where=words(_where(hit)),
+        title=f"{_TITLE} ({_times(hit.count)})",
+        reason=words(f"{hit.map} in {hit.function}: {_places(hit.places)}{_upgrade(hit)}"),
+        evidence=tuple(words(line) for line in _evidence(hit)),
+        lines=range(hit.line, (hit.end_line or hit.line) + 1),
+    )
+
+
+def _where(hit: Hit) -> str:
+    column = "" if hit.column is None else f":{hit.column}"
+    if hit.package is None:
+        return f"{hit.path}:{hit.line}{column}"
+    return f"{_named(hit.package)}, {_below_packages(hit.path)}:{hit.line}{column}"
+
+
+def _upgrade(hit: Hit) -> str:
+    if hit.package is None:
+        return ""
+    release = mended_in(hit)
+    return f"; upgrade{f' to {release}' if release else ','} or guard it upstream"
+
+
+def _named(package: Installed) -> str:
+    return f"{package.name} {package.version}".rstrip()
+
+
+def _below_packages(path: str) -> str:
+    for folder in ("site-packages", "dist-packages"):
+        _, found, below = path.replace("\\", "/").rpartition(f"/{folder}/")
+        if found:
+            return below
+    return path
+
+
+def _places(places: Sequence[Place]) -> str:
+    shown = places[:MOST_PLACES]
+    texts = [f"{_spot(place)} met {_article(place.opposite)}" for place in shown]
+    more = len(places) - len(shown)
+    return ", ".join(texts) + (f", and {more} more" if more else "")
+
+
+def _spot(place: Place) -> str:
+    return f"None at {place.key_path}" if place.key_path else "None"
+
+
+def _article(kind: str) -> str:
+    return f"{'an' if kind[:1] in 'aeiou' else 'a'} {kind}"
+
+
+def _evidence(hit: Hit) -> Iterator[str]:
+    if hit.text:
+        yield hit.text
+    if hit.tests:
+        first, *others = hit.tests
+        yield f"in {first}" + (f" and {_count(len(others), 'other test')}" if others else "")
+
+
+def _closing(traced: Traced, file: str) -> Iterator[str]:
+    yield _sentence(traced)
+    for why in traced.not_followed:
+        yield f"A process could not be followed, its JAX is not known to this jaxmigrate: {why}."
+    if traced.hits:
+        argument = shlex.quote(file)
+        yield f"The trace is saved in {argument}."
+        if traced.of_project:
+            yield f"Migrate with: jaxmigrate run --evidence {argument}"
+
+
+def _sentence(traced: Traced) -> str:
+    if not traced.recorded:
+        return (
+            "Nothing was recorded: no Python process of the command ran the recorder."
+            " It needs Python 3.9, and comes by PYTHONPATH, which python -I, -E and -S ignore"
+            " and tox does not pass on."
+        )
+    if not traced.jax:
+        return "Nothing was recorded: no Python process of the command imported JAX."
+    versions = f"JAX {', '.join(traced.jax)}"
+    if not traced.hits:
+        return f"No map over several trees met a None that stands opposite something else ({versions})."
+    counts = [
+        (len(traced.of_project), "the project"),
+        (len(traced.of_packages), "installed packages"),
+    ]
+    clauses = [f"{_count(number, 'call')} of {whose}" for number, whose in counts if number]
+    return f"{' and '.join(clauses)} met a None in the first of several trees ({versions})."
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number} times"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
