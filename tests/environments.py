@@ -30,6 +30,12 @@ _WHEELS = (
 )
 """Versions below the first column, and the oldest and newest Python they have wheels for."""
 
+_TRAINING = {
+    "0.4.28": ("equinox==0.11.4", "chex<0.1.87"),
+    NEWEST_KNOWN: ("equinox", "chex"),
+}
+"""What the example of a training needs besides: equinox, and what optax imports."""
+
 # The first JAX that runs on NumPy 2 and without scipy names that 1.14 dropped.
 _NEW_NUMPY = "0.4.31"
 
@@ -49,7 +55,21 @@ def jax_python(version: str, python: str = "") -> Path:
     JAX has no wheels for it.
     """
     interpreter = _interpreter(version, python)
-    folder = home() / (f"jax-{version}-python-{python}" if python else f"jax-{version}")
+    name = f"jax-{version}-python-{python}" if python else f"jax-{version}"
+    return _made(name, interpreter, version, _requirements(version))
+
+
+def training_python(version: str) -> Path:
+    """The Python of an environment with that JAX, equinox and what optax imports, but no optax.
+
+    `version` is 0.4.28 or the newest. Raises Unavailable as `jax_python` does.
+    """
+    requirements = (*_requirements(version), *_TRAINING[version])
+    return _made(f"training-{version}", _interpreter(version, ""), version, requirements)
+
+
+def _made(name: str, interpreter: str, version: str, requirements: Sequence[str]) -> Path:
+    folder = home() / name
     made = folder / "bin" / "python"
     folder.parent.mkdir(parents=True, exist_ok=True)
     with (folder.parent / f"{folder.name}.lock").open("w") as lock:
@@ -57,7 +77,7 @@ def jax_python(version: str, python: str = "") -> Path:
         if not _works(made, version):
             subprocess.run([interpreter, "-m", "venv", "--clear", str(folder)], check=True)
             pip = [str(made), "-m", "pip", "--quiet", "--disable-pip-version-check"]
-            subprocess.run([*pip, "install", *_requirements(version)], check=True)
+            subprocess.run([*pip, "install", *requirements], check=True)
     return made
 
 
@@ -103,3 +123,5 @@ if __name__ == "__main__":
             print(jax_python(*each.split("@")), flush=True)
         except Unavailable as error:
             print(f"{each}: {error.reason}", flush=True)
+    for each in _TRAINING if len(sys.argv) == 1 else ():
+        print(training_python(each), flush=True)

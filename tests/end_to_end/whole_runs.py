@@ -13,18 +13,18 @@ Contents = Mapping[str, bytes]
 
 def jaxmigrate(directory: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
     """Run the tool in `directory`."""
-    return _run(directory, sys.executable, "-m", "jaxmigrate", *arguments)
+    return run(directory, sys.executable, "-m", "jaxmigrate", *arguments)
 
 
 def python(directory: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
     """Run Python in `directory`, JAX on the CPU."""
-    return _run(directory, sys.executable, *arguments)
+    return run(directory, sys.executable, *arguments)
 
 
 def git(directory: Path, *arguments: str | Path) -> str:
     """What git prints; it must succeed."""
     options = ("-c", "user.name=t", "-c", "user.email=t@t", "-c", "core.autocrlf=false")
-    done = _run(directory, "git", *options, *arguments)
+    done = run(directory, "git", *options, *arguments)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -51,7 +51,8 @@ def differing(before: Contents, after: Contents) -> set[str]:
     return {path for path in {*before, *after} if before.get(path) != after.get(path)}
 
 
-def _run(directory: Path, *command: str | Path) -> subprocess.CompletedProcess[str]:
+def run(directory: Path, *command: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run a command in `directory`, for at most five minutes."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
     environment |= {"JAX_PLATFORMS": "cpu", "GIT_CONFIG_NOSYSTEM": "1", "COLUMNS": "100"}
     return subprocess.run(
