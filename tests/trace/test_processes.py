@@ -257,6 +257,21 @@ def test_a_record_that_was_cut_off_is_left_out(python: Path, tmp_path: Path) -> 
     assert [(hit.line, hit.count, hit.tests) for hit in answer.hits] == [(2, 1, ()), (4, 1, ())]
 
 
+@pytest.mark.parametrize("before", ["", "import jax\n"])
+def test_what_cannot_be_written_is_told_to_be_lost(
+    python: Path, tmp_path: Path, before: str
+) -> None:
+    write(
+        tmp_path,
+        f"{before}import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n{HIT}"
+        "print('done')\n",
+    )
+    answer = trace([python, "program.py"], tmp_path, "--check")
+    assert answer.out == "done\n"
+    assert "Some calls could not be recorded" in answer.err
+    assert answer.code == 2
+
+
 def test_a_hundred_thousand_hits_are_one_record(python: Path, tmp_path: Path) -> None:
     write(
         tmp_path,

@@ -10,8 +10,10 @@ that they are.
 # ruff: noqa: PTH100, PTH110, PTH118, PTH120
 from __future__ import annotations
 
+import itertools
 import os
 import sys
+from contextlib import suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
 
 STRICT = "strict"
 """The file that, where it is, leaves JAX's own rule in force."""
+
+LOST = "lost"
+"""The file that says that something could not be recorded."""
 
 SPOOL_ENDING = ".spool"
 """How the names of the files end that the processes write, each its own."""
@@ -68,6 +73,7 @@ class _Recorder:
         self._treedefs = _Treedefs(tree_util)
         self._strict = os.path.exists(os.path.join(_FOLDER, STRICT))
         self._calls: dict[tuple[CodeType, int, str], _Call] = {}
+        self._numbers = itertools.count()
         self._file = tree_util.tree_map.__code__.co_filename
         source = os.path.dirname(self._file)
         self._aliases = os.path.join(source, "tree.py")
@@ -108,8 +114,8 @@ class _Recorder:
             return None
         frame, name = found
         call = self._call(frame, name)
-        prefix = call.prefix_of(treedef, self._treedefs)
         try:
+            prefix = call.prefix_of(treedef, self._treedefs)
             leaves: list[Any] = self._treedefs.original(prefix.guarded, tree)
         except Exception:  # they differ in something else too: for JAX to say
             if not self._strict:
@@ -146,7 +152,7 @@ class _Recorder:
         key = (frame.f_code, frame.f_lasti, name)
         call = self._calls.get(key)
         if call is None:
-            call = self._calls.setdefault(key, _Call(len(self._calls), name))
+            call = self._calls.setdefault(key, _Call(next(self._numbers), name))
         return call
 
     def _note(
@@ -250,8 +256,12 @@ class _Treedefs:
 
     def holds_none(self, treedef: Any) -> bool:
         """Whether there is a None in the structure."""
-        # Nodes of other kinds differ in the first number: nothing else of them is compared.
-        return self._none in treedef.__getstate__()[1]
+        try:
+            # Nodes of other kinds differ in the first number: nothing else of them is compared.
+            return self._none in treedef.__getstate__()[1]
+        except Exception:  # the program must run all the same
+            _tell_of_loss()
+            return False
 
     def prefix(self, treedef: Any) -> _Prefix:
         """The structure with a leaf for each None, and where those are."""
@@ -315,7 +325,8 @@ class _Spool:
     """This process's own file of records: one a line, each ending in a count that grows in place.
 
     Nothing is kept open: a descriptor could be closed by the program and given to another file. What
-    cannot be written is not recorded; the program runs on.
+    cannot be written (the disk is full, the interpreter shuts down) is told to be lost; the program
+    runs on.
     """
 
     def __init__(self) -> None:
@@ -342,8 +353,8 @@ class _Spool:
         try:
             with self._lock:
                 os.close(self._open())
-        except OSError:
-            pass  # the folder is gone, or the disk full
+        except Exception:
+            _tell_of_loss()
 
     def note(self, call: _Call, frame: FrameType, places: list[tuple[str, str]], test: str) -> None:
         """Count one use of the old rule by `call`: itself, the places in the trees, the test."""
@@ -364,8 +375,8 @@ class _Spool:
                             self._begin_count(descriptor, key, dict(key))
                 finally:
                     os.close(descriptor)
-        except OSError:
-            pass  # the folder is gone, or the disk full
+        except Exception:
+            _tell_of_loss()
 
     def _open(self) -> int:
         if self._path:
@@ -405,6 +416,11 @@ class _Spool:
         return self._size - COUNT_WIDTH - 2
 
 
+def _tell_of_loss() -> None:
+    with suppress(OSError):  # the folder is gone: the trace is over
+        os.close(os.open(os.path.join(_FOLDER, LOST), _NEW, 0o600))
+
+
 def _described(frame: FrameType) -> dict[str, object]:
     """What a record says of the call that `frame` is in."""
     import linecache
@@ -431,9 +447,9 @@ def _position(frame: FrameType) -> tuple[int, int | None, int | None, int | None
     """Line, last line, and the columns in bytes; only the line is known before Python 3.11."""
     positions = getattr(frame.f_code, "co_positions", None)
     if positions is not None:
-        from itertools import islice
-
-        line, end_line, column, end_column = next(islice(positions(), frame.f_lasti // 2, None))
+        line, end_line, column, end_column = next(
+            itertools.islice(positions(), frame.f_lasti // 2, None)
+        )
         if line is not None:
             return line, end_line, column, end_column
     return frame.f_lineno or 0, None, None, None

@@ -43,15 +43,21 @@ class Traced:
     """What a traced command came to.
 
     `exit_code` is its own, or 128 and the number of the signal that ended it. `recorded` says whether
-    the recorder ran in any process; `jax` are the versions that were imported, and `not_followed` says
-    of each that could not be followed why.
+    the recorder ran in any process; `jax` are the versions that were imported, `not_followed` says of
+    each that could not be followed why, and `lost` whether some process could not write what it met.
     """
 
     exit_code: int
     recorded: bool
     jax: tuple[str, ...]
     not_followed: tuple[str, ...]
+    lost: bool
     hits: tuple[Hit, ...]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every call that met a None is known, of the processes that imported JAX."""
+        return bool(self.jax) and not self.not_followed and not self.lost
 
     @property
     def of_project(self) -> tuple[Hit, ...]:
@@ -213,6 +219,7 @@ def _gathered(folder: Path, root: Path, exit_code: int) -> Traced:
         recorded=(folder / starter.RAN).exists(),
         jax=tuple(sorted({header["jax"] or "of unknown version" for header in headers})),
         not_followed=tuple(sorted({header["why_not"] for header in headers} - {""})),
+        lost=(folder / recorder.LOST).exists(),
         hits=tuple(sorted(hits, key=_order)),
     )
 
