@@ -18,7 +18,7 @@ _EPILOG = """\b
 Exit codes:
   that of COMMAND; 128 and the signal's number if a signal ended it
   1    COMMAND ended with 0, and --check found a call of the project
-  2    usage, or --check proves nothing: no process that imported JAX was recorded, or not whole
+  2    usage, or --check proves nothing, since no JAX, or not all, was recorded
   126  COMMAND cannot be run
   127  COMMAND was not found
 """

@@ -52,9 +52,12 @@ _ARRAY_PACKAGES = ("jax", "jaxlib", "numpy", "ml_dtypes")
 _NEW = os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOINHERIT", 0)
 
 
-def patch(tree_util: Any) -> None:
-    """Replace `PyTreeDef.flatten_up_to`, or say in the spool why that cannot be done."""
-    spool = _Spool()
+def patch(tree_util: Any, folder: str) -> None:
+    """Replace `PyTreeDef.flatten_up_to`, or say in the spool why that cannot be done.
+
+    `folder` is where the process began, which the names of its files may be relative to.
+    """
+    spool = _Spool(folder)
     try:
         recorder = _Recorder(tree_util, spool)
         recorder.install()
@@ -164,10 +167,13 @@ class _Recorder:
         leaves: list[Any],
         met: list[int],
     ) -> None:
-        key_paths = prefix.key_paths(tree, self._tree_util)
-        places = [(key_paths[n], _in_words(leaves[prefix.places[n]])) for n in met]
-        test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
-        self._spool.note(call, frame, places, test)
+        try:
+            key_paths = prefix.key_paths(tree, self._tree_util)
+            places = [(key_paths[n], _in_words(leaves[prefix.places[n]])) for n in met]
+            test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
+            self._spool.note(call, frame, places, test)
+        except Exception:  # a full disk, an interpreter that shuts down: the program runs on
+            _tell_of_loss()
 
 
 class _Call:
@@ -324,14 +330,13 @@ class _Treedefs:
 class _Spool:
     """This process's own file of records: one a line, each ending in a count that grows in place.
 
-    Nothing is kept open: a descriptor could be closed by the program and given to another file. What
-    cannot be written (the disk is full, the interpreter shuts down) is told to be lost; the program
-    runs on.
+    Nothing is kept open: a descriptor could be closed by the program and given to another file.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, folder: str) -> None:
         import threading
 
+        self._folder = folder
         self._new_lock: Callable[[], Any] = threading.RLock
         self._header: dict[str, object] = {}
         self._forget()
@@ -348,7 +353,7 @@ class _Spool:
     def begin(self, why_not: str) -> None:
         """Write that this process imported JAX; `why_not` says why it cannot be followed, if so."""
         version = getattr(sys.modules.get("jax.version"), "__version__", "")
-        folders = [p for p in sys.path if p.endswith(("site-packages", "dist-packages"))]
+        folders = [p for p in map(str, sys.path) if p.endswith(("site-packages", "dist-packages"))]
         self._header = {"jax": version, "why_not": why_not, "packages": folders}
         try:
             with self._lock:
@@ -357,26 +362,30 @@ class _Spool:
             _tell_of_loss()
 
     def note(self, call: _Call, frame: FrameType, places: list[tuple[str, str]], test: str) -> None:
-        """Count one use of the old rule by `call`: itself, the places in the trees, the test."""
+        """Count one use of the old rule by `call`: itself, the places in the trees, the test.
+
+        Raises OSError if that cannot be written.
+        """
         number = ("call", call.number)
         keys: list[_Key] = [
             (number, ("key_path", path), ("opposite", words)) for path, words in places
         ]
         keys += [(number, ("test", test))] if test else []
-        try:
-            with self._lock:
-                descriptor = self._open()
-                try:
-                    if not self._counted(descriptor, (number,)):
-                        described = {"call": call.number, "map": call.map, **_described(frame)}
-                        self._begin_count(descriptor, (number,), described)
-                    for key in keys:
-                        if not self._counted(descriptor, key):
-                            self._begin_count(descriptor, key, dict(key))
-                finally:
-                    os.close(descriptor)
-        except Exception:
-            _tell_of_loss()
+        with self._lock:
+            descriptor = self._open()
+            try:
+                if not self._counted(descriptor, (number,)):
+                    described = {
+                        "call": call.number,
+                        "map": call.map,
+                        **_described(frame, self._folder),
+                    }
+                    self._begin_count(descriptor, (number,), described)
+                for key in keys:
+                    if not self._counted(descriptor, key):
+                        self._begin_count(descriptor, key, dict(key))
+            finally:
+                os.close(descriptor)
 
     def _open(self) -> int:
         if self._path:
@@ -421,19 +430,21 @@ def _tell_of_loss() -> None:
         os.close(os.open(os.path.join(_FOLDER, LOST), _NEW, 0o600))
 
 
-def _described(frame: FrameType) -> dict[str, object]:
+def _described(frame: FrameType, folder: str) -> dict[str, object]:
     """What a record says of the call that `frame` is in."""
     import linecache
 
     code = frame.f_code
     file = code.co_filename
+    if not file.startswith("<"):
+        file = os.path.normpath(os.path.join(folder, file))
 
     def text(line: int) -> str:
         return linecache.getline(file, line, frame.f_globals)
 
     line, end_line, column, end_column = _position(frame)
     return {
-        "path": file if file.startswith("<") else os.path.abspath(file),
+        "path": file,
         "line": line,
         "end_line": end_line,
         "column": _character(text(line), column),
