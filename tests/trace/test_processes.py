@@ -284,6 +284,18 @@ def test_a_hundred_thousand_hits_are_one_record(python: Path, tmp_path: Path) ->
     assert (tmp_path / FILE).stat().st_size < 1000
 
 
+def test_keys_that_are_new_at_every_step_do_not_grow_without_end(
+    python: Path, tmp_path: Path
+) -> None:
+    write(
+        tmp_path,
+        "import jax, os\nos.environ['PYTEST_CURRENT_TEST'] = 'test (call)'\n"
+        "for n in range(1200):\n    jax.tree.map(lambda a, b: a, {n: None}, {n: 1})\n",
+    )
+    (hit,) = trace([python, "program.py"], tmp_path).hits
+    assert (hit.count, len(hit.places), hit.tests) == (1200, 1000, ("test",))
+
+
 CHILDREN = {
     "subprocess": "import subprocess, sys\nsubprocess.run([sys.executable, 'hit.py'], check=True)\n",
     "os.system": "import os, sys\nos.system(sys.executable + ' hit.py')\n",

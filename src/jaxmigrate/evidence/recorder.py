@@ -36,6 +36,9 @@ SPOOL_ENDING = ".spool"
 COUNT_WIDTH = 10
 """Digits of a count, blanks in front: it can grow in place, and is valid JSON at any moment."""
 
+MOST_PLACES = 1000
+"""How many places in the trees are recorded of one call in one process; keys may be new at every step."""
+
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
 _DIRECT = "PyTreeDef.flatten_up_to"
 # Functions of JAX's tree module that a program calls, by what they are called there.
@@ -349,6 +352,7 @@ class _Spool:
         self._path = ""
         self._size = 0
         self._counts: dict[_Key, list[int]] = {}
+        self._places: dict[int, int] = {}
 
     def begin(self, why_not: str) -> None:
         """Write that this process imported JAX; `why_not` says why it cannot be followed, if so."""
@@ -370,7 +374,7 @@ class _Spool:
         keys: list[_Key] = [
             (number, ("key_path", path), ("opposite", words)) for path, words in places
         ]
-        keys += [(number, ("test", test))] if test else []
+        tests: list[_Key] = [(number, ("test", test))] if test else []
         with self._lock:
             descriptor = self._open()
             try:
@@ -381,11 +385,17 @@ class _Spool:
                         **_described(frame, self._folder),
                     }
                     self._begin_count(descriptor, (number,), described)
-                for key in keys:
-                    if not self._counted(descriptor, key):
+                for key in (*keys, *tests):
+                    if not self._counted(descriptor, key) and (key in tests or self._room(call)):
                         self._begin_count(descriptor, key, dict(key))
             finally:
                 os.close(descriptor)
+
+    def _room(self, call: _Call) -> bool:
+        """Whether one more place is to be recorded of `call`."""
+        places = self._places.get(call.number, 0)
+        self._places[call.number] = places + 1
+        return places < MOST_PLACES
 
     def _open(self) -> int:
         if self._path:
