@@ -84,7 +84,6 @@ def trace(command: Sequence[str], root: Path, *, strict: bool) -> Traced:
 @contextmanager
 def recorder_folder(*, strict: bool) -> Iterator[Path]:
     """A private folder that makes every Python with it on PYTHONPATH run the recorder."""
-    # not by TemporaryDirectory: processes that outlive the command may still write to it
     folder = Path(tempfile.mkdtemp(prefix="jaxmigrate-trace-"))
     try:
         ours = resources.files("jaxmigrate.evidence")
@@ -94,7 +93,10 @@ def recorder_folder(*, strict: bool) -> Iterator[Path]:
             (folder / recorder.STRICT).touch()
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        # Processes that outlive the command write to it until it has another name.
+        over = folder.with_name(f"{folder.name}-over")
+        folder.rename(over)
+        shutil.rmtree(over, ignore_errors=True)
 
 
 @dataclass(slots=True)
