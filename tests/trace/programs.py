@@ -134,6 +134,75 @@ print(treedef.flatten_up_to(OPPOSITE))
 """
 """Prints what maps give, whatever they are called on."""
 
+AT_RANDOM = '''\
+import collections
+import random
+import jax
+from jax.tree_util import tree_map, tree_map_with_path
+
+Point = collections.namedtuple("Point", "x y")
+dice = random.Random(20240601)
+
+
+def tree(depth):
+    kind = dice.choice(["none", "leaf", "leaf", "dict", "list", "tuple", "point", "ordered"])
+    if depth == 0 and kind not in ("none", "leaf"):
+        kind = dice.choice(["none", "leaf"])
+    below = [tree(depth - 1) for _ in range(dice.randrange(4))] if depth else []
+    if kind == "none":
+        return None
+    if kind == "leaf":
+        return dice.randrange(100)
+    if kind == "dict":
+        return dict(zip("cab", below))
+    if kind == "ordered":
+        return collections.OrderedDict(zip("cab", below))
+    if kind == "point":
+        return Point(tree(depth - 1), tree(depth - 1))
+    return tuple(below) if kind == "tuple" else below
+
+
+def alike(first):
+    """A tree that `first` is a prefix of by the old rule, most of the time."""
+    if dice.random() < 0.03 or first is None or isinstance(first, int):
+        return tree(2)
+    if isinstance(first, Point):
+        return Point(*map(alike, first))
+    if isinstance(first, dict):
+        return type(first)((key, alike(value)) for key, value in first.items())
+    return type(first)(map(alike, first))
+
+
+def given(map_, *trees, **options):
+    log = []
+
+    def f(*args):
+        log.append(args)
+        return args
+
+    try:
+        return repr((map_(f, *trees, **options), log))
+    except Exception as error:
+        return type(error).__name__, log
+
+
+LEAVES = [
+    None,
+    lambda x: isinstance(x, tuple),
+    lambda x: x is None or isinstance(x, list),
+    lambda x: isinstance(x, dict) and len(x) < 2,
+]
+for _ in range(1500):
+    first = tree(4)
+    others = [alike(first) for _ in range(dice.randrange(1, 3))]
+    options = {"is_leaf": dice.choice(LEAVES)}
+    print(given(tree_map, first, *others, **options))
+    print(given(tree_map_with_path, first, *others, **options))
+    treedef = jax.tree_util.tree_structure(first)
+    print(given(lambda f, t: treedef.flatten_up_to(t), others[0]))
+'''
+"""Prints what maps give on trees at random, the same ones each time."""
+
 REAL_ERRORS = """\
 import traceback
 import jax

@@ -257,6 +257,21 @@ def test_a_record_that_was_cut_off_is_left_out(python: Path, tmp_path: Path) -> 
     assert [(hit.line, hit.count, hit.tests) for hit in answer.hits] == [(2, 1, ()), (4, 1, ())]
 
 
+@pytest.mark.parametrize("before", ["", "import jax\n"])
+def test_what_cannot_be_written_is_told_to_be_lost(
+    python: Path, tmp_path: Path, before: str
+) -> None:
+    write(
+        tmp_path,
+        f"{before}import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n{HIT}"
+        "print('done')\n",
+    )
+    answer = trace([python, "program.py"], tmp_path, "--check")
+    assert answer.out == "done\n"
+    assert "Some calls could not be recorded" in answer.err
+    assert answer.code == 2
+
+
 def test_a_hundred_thousand_hits_are_one_record(python: Path, tmp_path: Path) -> None:
     write(
         tmp_path,
@@ -267,6 +282,18 @@ def test_a_hundred_thousand_hits_are_one_record(python: Path, tmp_path: Path) ->
     assert (hit.line, hit.count, hit.map) == (5, 100_000, "jax.tree.map")
     assert [(place.key_path, place.count) for place in hit.places] == [("['a']", 100_000)]
     assert (tmp_path / FILE).stat().st_size < 1000
+
+
+def test_keys_that_are_new_at_every_step_do_not_grow_without_end(
+    python: Path, tmp_path: Path
+) -> None:
+    write(
+        tmp_path,
+        "import jax, os\nos.environ['PYTEST_CURRENT_TEST'] = 'test (call)'\n"
+        "for n in range(1200):\n    jax.tree.map(lambda a, b: a, {n: None}, {n: 1})\n",
+    )
+    (hit,) = trace([python, "program.py"], tmp_path).hits
+    assert (hit.count, len(hit.places), hit.tests) == (1200, 1000, ("test",))
 
 
 CHILDREN = {
@@ -332,9 +359,9 @@ def test_a_process_that_lives_on_is_not_waited_for_and_not_harmed(
 ) -> None:
     write(
         tmp_path,
-        "import time, jax\nopen('ready', 'w').close()\n"
-        "while not __import__('os').path.exists('go'):\n    time.sleep(0.05)\n"
-        "jax.tree_util.tree_map(lambda a, b: a, [None], [1])\nopen('done', 'w').close()\n",
+        "import jax\nopen('ready', 'w').close()\nn = 0\n"
+        "while not __import__('os').path.exists('go'):\n    n += 1\n"
+        "    jax.tree_util.tree_map(lambda a, b: a, {n: None}, {n: 1})\nopen('done', 'w').close()\n",
     )
     command = f"{python} program.py >/dev/null 2>&1 & while ! test -e ready; do sleep 0.1; done"
     answer = trace(["sh", "-c", command], tmp_path, environ={"TMPDIR": str(temporary)})

@@ -282,6 +282,13 @@ def test_paths_with_blanks_and_other_letters(python: Path, tmp_path: Path) -> No
     assert (hit.path, hit.line, hit.function) == ("sub ö/modèle.py", 3, "update")
 
 
+def test_a_program_may_go_elsewhere(python: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    write(tmp_path, f"import os, sys\nsys.path.append(None)\nos.chdir('elsewhere')\n{HIT}")
+    (hit,) = trace([python, "program.py"], tmp_path).hits
+    assert (hit.path, hit.line, hit.text) == ("program.py", 5, HIT.splitlines()[1])
+
+
 def test_a_linked_project_is_the_project(python: Path, tmp_path: Path) -> None:
     write(tmp_path / "real", HIT)
     (tmp_path / "link").symlink_to("real")

@@ -9,7 +9,7 @@ import pytest
 
 from jaxmigrate.versions import NEWEST_KNOWN
 from tests.environments import VERSIONS, Unavailable, jax_python, parts
-from tests.trace.programs import CALLS, OLD_RULE, REAL_ERRORS
+from tests.trace.programs import AT_RANDOM, CALLS, OLD_RULE, REAL_ERRORS
 from tests.trace.traced import Answer, plain, trace
 
 
@@ -100,8 +100,11 @@ def test_columns_count_characters_where_python_has_them(
     assert spans[2] == (1, 22, 2)
 
 
-def test_a_run_gives_what_it_gave_on_0_4_28(environment: tuple[str, Path], tmp_path: Path) -> None:
-    answer = traced(environment[1], tmp_path, OLD_RULE)
+@pytest.mark.parametrize("program", [OLD_RULE, AT_RANDOM], ids=["chosen", "at random"])
+def test_a_run_gives_what_it_gave_on_0_4_28(
+    environment: tuple[str, Path], tmp_path: Path, program: str
+) -> None:
+    answer = traced(environment[1], tmp_path, program)
     code, out, err = plain([found("0.4.28"), "program.py"], tmp_path)
     assert (code, err) == (0, "")
     assert answer.code == 0, answer.err

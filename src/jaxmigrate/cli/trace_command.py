@@ -18,7 +18,7 @@ _EPILOG = """\b
 Exit codes:
   that of COMMAND; 128 and the signal's number if a signal ended it
   1    COMMAND ended with 0, and --check found a call of the project
-  2    usage, or --check proves nothing: no process that imported JAX was recorded
+  2    usage, or --check proves nothing, since no JAX, or not all, was recorded
   126  COMMAND cannot be run
   127  COMMAND was not found
 """
@@ -98,4 +98,4 @@ def _exit_code(traced: Traced, *, check: bool) -> int:
         return traced.exit_code
     if traced.of_project:
         return 1
-    return 0 if traced.jax and not traced.not_followed else _UNPROVEN
+    return 0 if traced.is_whole else _UNPROVEN

@@ -10,8 +10,10 @@ that they are.
 # ruff: noqa: PTH100, PTH110, PTH118, PTH120
 from __future__ import annotations
 
+import itertools
 import os
 import sys
+from contextlib import suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,11 +27,17 @@ if TYPE_CHECKING:
 STRICT = "strict"
 """The file that, where it is, leaves JAX's own rule in force."""
 
+LOST = "lost"
+"""The file that says that something could not be recorded."""
+
 SPOOL_ENDING = ".spool"
 """How the names of the files end that the processes write, each its own."""
 
 COUNT_WIDTH = 10
 """Digits of a count, blanks in front: it can grow in place, and is valid JSON at any moment."""
+
+MOST_PLACES = 1000
+"""How many places in the trees are recorded of one call in one process; keys may be new at every step."""
 
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
 _DIRECT = "PyTreeDef.flatten_up_to"
@@ -47,9 +55,12 @@ _ARRAY_PACKAGES = ("jax", "jaxlib", "numpy", "ml_dtypes")
 _NEW = os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOINHERIT", 0)
 
 
-def patch(tree_util: Any) -> None:
-    """Replace `PyTreeDef.flatten_up_to`, or say in the spool why that cannot be done."""
-    spool = _Spool()
+def patch(tree_util: Any, folder: str) -> None:
+    """Replace `PyTreeDef.flatten_up_to`, or say in the spool why that cannot be done.
+
+    `folder` is where the process began, which the names of its files may be relative to.
+    """
+    spool = _Spool(folder)
     try:
         recorder = _Recorder(tree_util, spool)
         recorder.install()
@@ -68,6 +79,7 @@ class _Recorder:
         self._treedefs = _Treedefs(tree_util)
         self._strict = os.path.exists(os.path.join(_FOLDER, STRICT))
         self._calls: dict[tuple[CodeType, int, str], _Call] = {}
+        self._numbers = itertools.count()
         self._file = tree_util.tree_map.__code__.co_filename
         source = os.path.dirname(self._file)
         self._aliases = os.path.join(source, "tree.py")
@@ -108,8 +120,8 @@ class _Recorder:
             return None
         frame, name = found
         call = self._call(frame, name)
-        prefix = call.prefix_of(treedef, self._treedefs)
         try:
+            prefix = call.prefix_of(treedef, self._treedefs)
             leaves: list[Any] = self._treedefs.original(prefix.guarded, tree)
         except Exception:  # they differ in something else too: for JAX to say
             if not self._strict:
@@ -146,7 +158,7 @@ class _Recorder:
         key = (frame.f_code, frame.f_lasti, name)
         call = self._calls.get(key)
         if call is None:
-            call = self._calls.setdefault(key, _Call(len(self._calls), name))
+            call = self._calls.setdefault(key, _Call(next(self._numbers), name))
         return call
 
     def _note(
@@ -158,10 +170,13 @@ class _Recorder:
         leaves: list[Any],
         met: list[int],
     ) -> None:
-        key_paths = prefix.key_paths(tree, self._tree_util)
-        places = [(key_paths[n], _in_words(leaves[prefix.places[n]])) for n in met]
-        test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
-        self._spool.note(call, frame, places, test)
+        try:
+            key_paths = prefix.key_paths(tree, self._tree_util)
+            places = [(key_paths[n], _in_words(leaves[prefix.places[n]])) for n in met]
+            test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
+            self._spool.note(call, frame, places, test)
+        except Exception:  # a full disk, an interpreter that shuts down: the program runs on
+            _tell_of_loss()
 
 
 class _Call:
@@ -250,8 +265,12 @@ class _Treedefs:
 
     def holds_none(self, treedef: Any) -> bool:
         """Whether there is a None in the structure."""
-        # Nodes of other kinds differ in the first number: nothing else of them is compared.
-        return self._none in treedef.__getstate__()[1]
+        try:
+            # Nodes of other kinds differ in the first number: nothing else of them is compared.
+            return self._none in treedef.__getstate__()[1]
+        except Exception:  # the program must run all the same
+            _tell_of_loss()
+            return False
 
     def prefix(self, treedef: Any) -> _Prefix:
         """The structure with a leaf for each None, and where those are."""
@@ -314,13 +333,13 @@ class _Treedefs:
 class _Spool:
     """This process's own file of records: one a line, each ending in a count that grows in place.
 
-    Nothing is kept open: a descriptor could be closed by the program and given to another file. What
-    cannot be written is not recorded; the program runs on.
+    Nothing is kept open: a descriptor could be closed by the program and given to another file.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, folder: str) -> None:
         import threading
 
+        self._folder = folder
         self._new_lock: Callable[[], Any] = threading.RLock
         self._header: dict[str, object] = {}
         self._forget()
@@ -333,39 +352,50 @@ class _Spool:
         self._path = ""
         self._size = 0
         self._counts: dict[_Key, list[int]] = {}
+        self._places: dict[int, int] = {}
 
     def begin(self, why_not: str) -> None:
         """Write that this process imported JAX; `why_not` says why it cannot be followed, if so."""
         version = getattr(sys.modules.get("jax.version"), "__version__", "")
-        folders = [p for p in sys.path if p.endswith(("site-packages", "dist-packages"))]
+        folders = [p for p in map(str, sys.path) if p.endswith(("site-packages", "dist-packages"))]
         self._header = {"jax": version, "why_not": why_not, "packages": folders}
         try:
             with self._lock:
                 os.close(self._open())
-        except OSError:
-            pass  # the folder is gone, or the disk full
+        except Exception:
+            _tell_of_loss()
 
     def note(self, call: _Call, frame: FrameType, places: list[tuple[str, str]], test: str) -> None:
-        """Count one use of the old rule by `call`: itself, the places in the trees, the test."""
+        """Count one use of the old rule by `call`: itself, the places in the trees, the test.
+
+        Raises OSError if that cannot be written.
+        """
         number = ("call", call.number)
         keys: list[_Key] = [
             (number, ("key_path", path), ("opposite", words)) for path, words in places
         ]
-        keys += [(number, ("test", test))] if test else []
-        try:
-            with self._lock:
-                descriptor = self._open()
-                try:
-                    if not self._counted(descriptor, (number,)):
-                        described = {"call": call.number, "map": call.map, **_described(frame)}
-                        self._begin_count(descriptor, (number,), described)
-                    for key in keys:
-                        if not self._counted(descriptor, key):
-                            self._begin_count(descriptor, key, dict(key))
-                finally:
-                    os.close(descriptor)
-        except OSError:
-            pass  # the folder is gone, or the disk full
+        tests: list[_Key] = [(number, ("test", test))] if test else []
+        with self._lock:
+            descriptor = self._open()
+            try:
+                if not self._counted(descriptor, (number,)):
+                    described = {
+                        "call": call.number,
+                        "map": call.map,
+                        **_described(frame, self._folder),
+                    }
+                    self._begin_count(descriptor, (number,), described)
+                for key in (*keys, *tests):
+                    if not self._counted(descriptor, key) and (key in tests or self._room(call)):
+                        self._begin_count(descriptor, key, dict(key))
+            finally:
+                os.close(descriptor)
+
+    def _room(self, call: _Call) -> bool:
+        """Whether one more place is to be recorded of `call`."""
+        places = self._places.get(call.number, 0)
+        self._places[call.number] = places + 1
+        return places < MOST_PLACES
 
     def _open(self) -> int:
         if self._path:
@@ -405,19 +435,26 @@ class _Spool:
         return self._size - COUNT_WIDTH - 2
 
 
-def _described(frame: FrameType) -> dict[str, object]:
+def _tell_of_loss() -> None:
+    with suppress(OSError):  # the folder is gone: the trace is over
+        os.close(os.open(os.path.join(_FOLDER, LOST), _NEW, 0o600))
+
+
+def _described(frame: FrameType, folder: str) -> dict[str, object]:
     """What a record says of the call that `frame` is in."""
     import linecache
 
     code = frame.f_code
     file = code.co_filename
+    if not file.startswith("<"):
+        file = os.path.normpath(os.path.join(folder, file))
 
     def text(line: int) -> str:
         return linecache.getline(file, line, frame.f_globals)
 
     line, end_line, column, end_column = _position(frame)
     return {
-        "path": file if file.startswith("<") else os.path.abspath(file),
+        "path": file,
         "line": line,
         "end_line": end_line,
         "column": _character(text(line), column),
@@ -431,9 +468,9 @@ def _position(frame: FrameType) -> tuple[int, int | None, int | None, int | None
     """Line, last line, and the columns in bytes; only the line is known before Python 3.11."""
     positions = getattr(frame.f_code, "co_positions", None)
     if positions is not None:
-        from itertools import islice
-
-        line, end_line, column, end_column = next(islice(positions(), frame.f_lasti // 2, None))
+        line, end_line, column, end_column = next(
+            itertools.islice(positions(), frame.f_lasti // 2, None)
+        )
         if line is not None:
             return line, end_line, column, end_column
     return frame.f_lineno or 0, None, None, None

@@ -6,7 +6,7 @@ A Python that is too old for the recorder begins as it would without all this.
 """
 
 # Importing pathlib would be the dearest part of the start of a process:
-# ruff: noqa: PTH100, PTH118, PTH120
+# ruff: noqa: PTH100, PTH109, PTH118, PTH120
 import os
 import sys
 
@@ -23,6 +23,10 @@ RECORDER = "recorder.py"
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
 _TARGET = "jax._src.tree_util"
 _OLDEST = (3, 9)
+try:
+    _BEGUN_IN = os.getcwd()
+except OSError:
+    _BEGUN_IN = ""  # it was removed
 
 
 def start() -> None:
@@ -90,7 +94,7 @@ def _patch(tree_util: "Any") -> None:
         spec.loader.exec_module(recorder)
     except OSError:
         return  # the trace is over and its folder gone
-    recorder.patch(tree_util)
+    recorder.patch(tree_util, _BEGUN_IN)
 
 
 if __name__ == "sitecustomize":

@@ -43,15 +43,21 @@ class Traced:
     """What a traced command came to.
 
     `exit_code` is its own, or 128 and the number of the signal that ended it. `recorded` says whether
-    the recorder ran in any process; `jax` are the versions that were imported, and `not_followed` says
-    of each that could not be followed why.
+    the recorder ran in any process; `jax` are the versions that were imported, `not_followed` says of
+    each that could not be followed why, and `lost` whether some process could not write what it met.
     """
 
     exit_code: int
     recorded: bool
     jax: tuple[str, ...]
     not_followed: tuple[str, ...]
+    lost: bool
     hits: tuple[Hit, ...]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every call that met a None is known, of the processes that imported JAX."""
+        return bool(self.jax) and not self.not_followed and not self.lost
 
     @property
     def of_project(self) -> tuple[Hit, ...]:
@@ -78,7 +84,6 @@ def trace(command: Sequence[str], root: Path, *, strict: bool) -> Traced:
 @contextmanager
 def recorder_folder(*, strict: bool) -> Iterator[Path]:
     """A private folder that makes every Python with it on PYTHONPATH run the recorder."""
-    # not by TemporaryDirectory: processes that outlive the command may still write to it
     folder = Path(tempfile.mkdtemp(prefix="jaxmigrate-trace-"))
     try:
         ours = resources.files("jaxmigrate.evidence")
@@ -88,7 +93,10 @@ def recorder_folder(*, strict: bool) -> Iterator[Path]:
             (folder / recorder.STRICT).touch()
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        # Processes that outlive the command write to it until it has another name.
+        over = folder.with_name(f"{folder.name}-over")
+        folder.rename(over)
+        shutil.rmtree(over, ignore_errors=True)
 
 
 @dataclass(slots=True)
@@ -213,6 +221,7 @@ def _gathered(folder: Path, root: Path, exit_code: int) -> Traced:
         recorded=(folder / starter.RAN).exists(),
         jax=tuple(sorted({header["jax"] or "of unknown version" for header in headers})),
         not_followed=tuple(sorted({header["why_not"] for header in headers} - {""})),
+        lost=(folder / recorder.LOST).exists(),
         hits=tuple(sorted(hits, key=_order)),
     )
 

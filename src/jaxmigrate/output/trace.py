@@ -91,6 +91,8 @@ def _closing(traced: Traced, file: str) -> Iterator[str]:
     yield _sentence(traced)
     for why in traced.not_followed:
         yield f"A process could not be followed, its JAX is not known to this jaxmigrate: {why}."
+    if traced.lost:
+        yield "Some calls could not be recorded: the disk may be full."
     if traced.hits:
         argument = shlex.quote(file)
         yield f"The trace is saved in {argument}."
