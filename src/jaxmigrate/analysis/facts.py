@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, TypeAlias
@@ -19,6 +19,7 @@ from jaxmigrate.analysis.helper import helper_name, place_for_helper, spelled_at
 from jaxmigrate.analysis.on_none import Place
 from jaxmigrate.analysis.project import External, Module, Project
 from jaxmigrate.analysis.retired import RetiredUse, retired_uses
+from jaxmigrate.analysis.same_nones import made_from_first
 from jaxmigrate.analysis.scopes import Scope
 from jaxmigrate.analysis.trees.evidence import Table
 from jaxmigrate.analysis.verdicts import Verdict, judge, judge_tree, short
@@ -285,7 +286,13 @@ class Facts:
         """How likely it is that the first tree of a call holds a None, and what says so."""
         line, column = self._original((call.node.lineno, call.node.col_offset))
         known = self._evidence.get((self.path, line, column))
-        return judge(call, known, self.place(call.scope), self._line_text, self._as_read)
+        place = self.place(call.scope)
+        same = not self.with_helper and made_from_first(call, self._tree_calls, place)
+        return judge(call, known, place, self._line_text, self._as_read, same=same)
+
+    @cached_property
+    def _tree_calls(self) -> Mapping[ast.Call, TreeCall]:
+        return {call.node: call for call in self.tree_calls}
 
     def _line_text(self, line: int) -> str:
         return self.lines.line_text(line) if 0 < line <= self.lines.line_count else ""

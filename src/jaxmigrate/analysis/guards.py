@@ -172,7 +172,8 @@ def _arity_unknown(call: TreeCall, place: Place) -> Refused | Unneeded | None:
     if not call.is_partial or call.trees or call.callback is None:
         return None
     functions = definitions_of(call.callback, place)
-    if not functions:
+    decorated = any(getattr(function, "decorator_list", ()) for function, _ in functions)
+    if not functions or decorated:
         return Refused("a partial of a tree map: how many trees it will get is not known here")
     most = max(_most_leaves(function.args, call.leading) for function, _ in functions)
     return Unneeded() if most < 2 else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from jaxmigrate.analysis.calls import TreeCall
 from jaxmigrate.analysis.on_none import Place
@@ -13,7 +14,9 @@ from jaxmigrate.analysis.trees.meetings import Outcome
 from jaxmigrate.analysis.trees.signs import LineText, signs
 from jaxmigrate.model import Confidence, Evidence
 
-_MAX_EVIDENCE = 4
+_MAX_EVIDENCE: Final = 4
+_SEEN: Final = (Outcome.NO_NONE, Outcome.SAME_NONES, Outcome.UNLIKELY)
+"""What was seen of the trees in these meetings outweighs signs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +34,19 @@ def judge(
     place: Place,
     lines: LineText,
     as_read: Callable[[Evidence], Evidence],
+    *,
+    same: bool,
 ) -> Verdict:
     """The verdict on a many-tree call: what is known of its trees first, then signs.
 
     `known` is what the interpreter found, `lines` gives those of the call's file, and `as_read` tells a
-    sign in terms of the file as it was read.
+    sign in terms of the file as it was read. `same` says that all trees surely hold the same Nones.
     """
     words = short(call.trees[0]) if call.trees else "the first tree"
+    if same and (known is None or not known.met):
+        return Verdict(None, "the other trees hold None wherever the first one does")
     verdict = judge_tree(words, known)
-    seen = known is not None and known.strongest.outcome in (Outcome.NO_NONE, Outcome.UNLIKELY)
+    seen = known is not None and known.strongest.outcome in _SEEN
     if verdict.confidence is not Confidence.POSSIBLE or seen:
         return verdict
     found = tuple(as_read(sign) for sign in signs(call, place, lines))[:_MAX_EVIDENCE]
@@ -65,7 +72,7 @@ def judge_tree(words: str, known: Known | None) -> Verdict:
         against = known.strongest.against
         return Verdict(Confidence.POSSIBLE, f"{words} may hold None, but {against}")
     if outcome is Outcome.SAME_NONES:
-        return Verdict(None, "the other trees hold None wherever the first one does")
+        return Verdict(Confidence.POSSIBLE, f"{words} seems to hold None where the others do")
     if outcome is Outcome.NO_NONE:
         return Verdict(Confidence.POSSIBLE, f"no None is seen to meet a value in {words}")
     if known.minded is not None:

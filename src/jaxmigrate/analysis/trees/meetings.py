@@ -121,8 +121,8 @@ def _alike(first: Value, other: Value) -> bool:
 
 
 def _only_first_absent(first: Value, other: Value) -> bool:
-    """Whether the first may be None as a whole where the other is not."""
-    return first.none in (Is.YES, Is.MAYBE) and other.none is Is.NO
+    """Whether the first may be None as a whole where the other is not known to be."""
+    return first.none in (Is.YES, Is.MAYBE) and other.none in (Is.NO, Is.UNKNOWN)
 
 
 def _none_meets(first: Value, others: list[Value]) -> Meeting:
