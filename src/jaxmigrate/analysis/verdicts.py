@@ -72,7 +72,10 @@ def judge_tree(words: str, known: Known | None) -> Verdict:
         against = known.strongest.against
         return Verdict(Confidence.POSSIBLE, f"{words} may hold None, but {against}")
     if outcome is Outcome.SAME_NONES:
-        return Verdict(Confidence.POSSIBLE, f"{words} seems to hold None where the others do")
+        return Verdict(
+            Confidence.POSSIBLE,
+            f"{words} and what is opposite seem to hold None at the same places",
+        )
     if outcome is Outcome.NO_NONE:
         return Verdict(Confidence.POSSIBLE, f"no None is seen to meet a value in {words}")
     if known.minded is not None:
