@@ -1,0 +1,1 @@
+"""Where placeholders in trees come from, where they go, and who asks for them."""
