@@ -54,7 +54,7 @@ class NonePrefix(Codemod):
     summary = "Guard tree maps over several trees where the first may hold None"
     needed_from = "0.4.34"
     mentions = ("tree_map", "tree_multimap", "tree.map", "map_with_path", "jax.tree", "import tree")
-    after = ("tree-aliases", "none-fallback")
+    after = ("tree-aliases", "none-fallback", "sentinel-placeholders")
     reads_evidence = True
     examples = (
         Example(

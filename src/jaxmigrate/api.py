@@ -6,6 +6,7 @@ from jaxmigrate.analysis.fallbacks import Fallback
 from jaxmigrate.analysis.guards import Elsewhere, Guard, Refused, Unneeded
 from jaxmigrate.analysis.handrolled import HandRolled, Mend
 from jaxmigrate.analysis.jaxnames import JAX_TREE_SINCE, RETIRED, TREE_MAPS, Retired
+from jaxmigrate.analysis.placeholders.groups import Change, Deed
 from jaxmigrate.analysis.verdicts import Verdict
 from jaxmigrate.codemod import Codemod, Example, NodeKind, Site
 from jaxmigrate.model import Action, Confidence, Evidence, Span
@@ -23,14 +24,17 @@ from jaxmigrate.rewriting.imports import (
     with_imported_names,
 )
 from jaxmigrate.rewriting.nodes import comments_of
+from jaxmigrate.rewriting.placeholders import add_import, ask_for, with_placeholder_type
 
 __all__ = [
     "JAX_TREE_SINCE",
     "RETIRED",
     "TREE_MAPS",
     "Action",
+    "Change",
     "Codemod",
     "Confidence",
+    "Deed",
     "Elsewhere",
     "Evidence",
     "Example",
@@ -49,6 +53,8 @@ __all__ = [
     "Unneeded",
     "Use",
     "Verdict",
+    "add_import",
+    "ask_for",
     "call_helper",
     "comments_of",
     "drop_names",
@@ -59,4 +65,5 @@ __all__ = [
     "rename_names",
     "with_imported_names",
     "with_none_leaf",
+    "with_placeholder_type",
 ]

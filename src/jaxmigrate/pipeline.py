@@ -15,6 +15,7 @@ from typing import Final, TypeAlias
 from packaging.version import Version
 
 from jaxmigrate.analysis.facts import Facts
+from jaxmigrate.analysis.placeholders.groups import Table as Changes
 from jaxmigrate.analysis.project import Module, Project, module_of
 from jaxmigrate.analysis.trees.evidence import Table, collect
 from jaxmigrate.codemod import Codemod, NodeKind, Site
@@ -55,6 +56,7 @@ class Settings:
     target: Version
     evidence: Table = field(default_factory=dict)
     with_helper: bool = False
+    placeholders: Changes = field(default_factory=dict)
 
 
 def migrate_file(source: SourceFile, project: Project, settings: Settings) -> FileResult:
@@ -242,6 +244,7 @@ class _Migration:
                 self.settings.target,
                 self.settings.evidence,
                 with_helper=self.settings.with_helper,
+                placeholders=self.settings.placeholders,
             )
         lines = LineIndex(text)
 
@@ -259,6 +262,7 @@ class _Migration:
             settings.evidence,
             original,
             settings.with_helper,
+            settings.placeholders,
         )
 
     def _sites(self, codemod: Codemod, stage: _Stage) -> Iterator[Site]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +15,9 @@ from packaging.version import Version
 
 from jaxmigrate.analysis.aliases import alias_names, project_aliases
 from jaxmigrate.analysis.mentions import Mentions
+from jaxmigrate.analysis.placeholders import CONSISTENT, name_placeholders
+from jaxmigrate.analysis.placeholders.groups import Bounds
+from jaxmigrate.analysis.placeholders.groups import Table as Changes
 from jaxmigrate.analysis.project import Project
 from jaxmigrate.analysis.trees.evidence import Table, collect
 from jaxmigrate.context import files_around
@@ -25,7 +28,7 @@ from jaxmigrate.pipeline import Settings, deep_recursion, migrate_file, parse_tr
 from jaxmigrate.registry import choose
 from jaxmigrate.sources.discover import FoundFile, discover
 from jaxmigrate.sources.read import read
-from jaxmigrate.sources.skips import MARK
+from jaxmigrate.sources.skips import MARK, skips
 from jaxmigrate.sources.text import SourceFile, decode
 
 IN_PROCESS_BELOW: Final = 4_000_000
@@ -38,7 +41,7 @@ class Request:
 
     `paths` are relative to `root` or absolute, `select`, `ignore` name codemods, `exclude` are
     patterns as in .gitignore, `jobs` counts processes (0: one a core), `with_helper` asks for one
-    helper function in the place of several guards.
+    helper function in the place of several guards, `sentinel` is what placeholders in trees are to be.
     """
 
     paths: tuple[Path, ...]
@@ -50,6 +53,7 @@ class Request:
     exclude: tuple[str, ...] = ()
     jobs: int = 0
     with_helper: bool = False
+    sentinel: str | None = None
 
     def settings(self) -> Settings:
         """What the pipeline is to work with, as far as it is known before the files are read.
@@ -68,6 +72,7 @@ class _Shared:
     aliases: frozenset[str]
     request: Request
     evidence: Table
+    placeholders: Changes
 
 
 @dataclass(slots=True)
@@ -97,6 +102,9 @@ def run(
         results = [*collected.results, *(_failure(path, why) for path, why in found.problems)]
         project = Project(collected.texts, collected.texts.get, collected.aliases)
         settings = _with_evidence(settings, project, collected)
+        if request.sentinel is not None:
+            editable = {source.path: source.text for source in collected.candidates}
+            settings = _with_placeholders(settings, project, request.sentinel, editable)
         files = (*found.files, *context)
         migrated = _migrated(collected, files, request, settings, project)
         for done, result in enumerate(migrated, start=1):
@@ -117,6 +125,9 @@ def run_on_text(data: bytes, name: str, request: Request) -> RunResult:
         if any(codemod.reads_evidence for codemod in settings.codemods):
             evidence = collect(project, [name], lambda _: ())
             settings = dataclasses.replace(settings, evidence=evidence)
+        if request.sentinel is not None:
+            texts = {name: source.text}
+            settings = _with_placeholders(settings, project, request.sentinel, texts)
         return RunResult(str(request.target), (migrate_file(source, project, settings),))
 
 
@@ -197,6 +208,27 @@ def _with_evidence(settings: Settings, project: Project, collected: _Collected) 
     return dataclasses.replace(settings, evidence=collect(project, paths, mentions))
 
 
+def _with_placeholders(
+    settings: Settings, project: Project, sentinel: str, editable: Mapping[str, str]
+) -> Settings:
+    """The settings with the changes that name the project's placeholders.
+
+    `editable` are the texts of the files that may be edited. Raises UsageError for what is no sentinel.
+    """
+    comments = {path: skips(text) for path, text in editable.items()}
+
+    def is_skipped(path: str, line: int) -> bool:
+        return any(
+            skip.covers("sentinel-placeholders", line, line) for skip in comments.get(path, ())
+        )
+
+    with deep_recursion():
+        bounds = Bounds(editable.__contains__, is_skipped)
+        found = name_placeholders(project, sentinel, settings.evidence, bounds)
+    evidence = {**settings.evidence, **dict.fromkeys(found.consistent, CONSISTENT)}
+    return dataclasses.replace(settings, placeholders=found.changes, evidence=evidence)
+
+
 def _migrated(
     collected: _Collected,
     files: Sequence[FoundFile],
@@ -217,6 +249,7 @@ def _migrated(
         frozenset(collected.aliases),
         request,
         settings.evidence,
+        settings.placeholders,
     )
     for source, result in over_processes(_worker, shared, collected.candidates, jobs):
         if isinstance(result, WorkerDied):
@@ -230,7 +263,9 @@ def _worker(shared: _Shared) -> Callable[[SourceFile], FileResult]:
     """In a worker process: what migrates one file, reading the project's other files as needed."""
     warnings.simplefilter("ignore")
     found = {file.path: file for file in shared.files}
-    settings = dataclasses.replace(shared.request.settings(), evidence=shared.evidence)
+    settings = dataclasses.replace(
+        shared.request.settings(), evidence=shared.evidence, placeholders=shared.placeholders
+    )
 
     def load(path: str) -> str | None:
         try:

@@ -42,6 +42,7 @@ class Options:
     confidence: Confidence
     target_jax: str | None
     with_helper: bool
+    sentinel: str | None
     exclude: tuple[str, ...]
     jobs: int
     allow_dirty: bool
@@ -66,6 +67,7 @@ class Options:
             confidence=Confidence[given["confidence"].upper()],
             target_jax=given["target_jax"],
             with_helper=given["style"] == "helper",
+            sentinel=given["sentinel"],
             exclude=tuple(given["exclude"]),
             jobs=given["jobs"] or 0,
             allow_dirty=given["allow_dirty"],
@@ -153,6 +155,7 @@ def _request(options: Options, paths: tuple[Path, ...]) -> Request:
         ignore=options.ignore,
         exclude=options.exclude,
         with_helper=options.with_helper,
+        sentinel=options.sentinel,
         jobs=options.jobs,
     )
 

@@ -1,1 +1,27 @@
 """Where placeholders in trees come from, where they go, and who asks for them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from jaxmigrate.analysis.placeholders.groups import Bounds, Found, find_changes
+from jaxmigrate.analysis.placeholders.reading import Reader
+from jaxmigrate.analysis.placeholders.sentinel import parse_sentinel
+from jaxmigrate.analysis.project import Project
+from jaxmigrate.analysis.trees.evidence import Known, Table
+from jaxmigrate.analysis.trees.meetings import Meeting, Outcome
+
+CONSISTENT: Final = Known(Meeting(Outcome.NO_NONE), None)
+"""What is known of a map whose trees are given the same placeholder."""
+
+
+def name_placeholders(project: Project, text: str, evidence: Table, bounds: Bounds) -> Found:
+    """The changes that make every placeholder of a project's trees the sentinel `text`.
+
+    Raises UsageError for a text that is none.
+    """
+    sentinel = parse_sentinel(text, project)
+    reader = Reader(project)
+    modules = [project.module(path) for path in sorted(project.paths)]
+    reader.read(module for module in modules if module is not None)
+    return find_changes(reader, sentinel, evidence, bounds)

@@ -296,8 +296,10 @@ def _call_outside(
     spot = spot_of(expr, here.module)
     flow = reader.flow
     model = _MODELS.get(name)
-    if model is not None and arguments.starred is None and model(
-        reader, arguments, result, expr, here
+    if (
+        model is not None
+        and arguments.starred is None
+        and model(reader, arguments, result, expr, here)
     ):
         return
     if name in _HARMLESS:
@@ -331,7 +333,9 @@ def _call_outside(
                 reader.mark(node)
         give_away(reader, arguments, spot, f"passed to {_called(expr)}")
         numeric = name.startswith((*_NUMERIC, "builtins.", "jax.ShapeDtypeStruct"))
-        kept = numeric and not name.startswith(("builtins.getattr", "builtins.next", "builtins.map"))
+        kept = numeric and not name.startswith(
+            ("builtins.getattr", "builtins.next", "builtins.map")
+        )
         flow.add(result, LEAF if kept else Unseen(spot, f"what {_called(expr)} gives"))
 
 
@@ -452,9 +456,7 @@ def _leaves_into(reader: Reader, tree: Node, target: Node, none: bool | None) ->
 _Model = Callable[["Reader", Arguments, Node, ast.AST, "Here"], bool]
 
 
-def _leaves(
-    reader: Reader, arguments: Arguments, result: Node, expr: ast.AST, here: Here
-) -> bool:
+def _leaves(reader: Reader, arguments: Arguments, result: Node, expr: ast.AST, here: Here) -> bool:
     if not arguments.given:
         return False
     tree = arguments.given[0]
@@ -559,9 +561,7 @@ def _same(reader: Reader, arguments: Arguments, result: Node, expr: ast.AST, her
     return True
 
 
-def _reduced(
-    reader: Reader, arguments: Arguments, result: Node, expr: ast.AST, here: Here
-) -> bool:
+def _reduced(reader: Reader, arguments: Arguments, result: Node, expr: ast.AST, here: Here) -> bool:
     if len(arguments.given) < 2:
         return False
     function, tree = arguments.given[:2]
@@ -592,9 +592,7 @@ def _all_true(
     return True
 
 
-def _partial(
-    reader: Reader, arguments: Arguments, result: Node, expr: ast.AST, here: Here
-) -> bool:
+def _partial(reader: Reader, arguments: Arguments, result: Node, expr: ast.AST, here: Here) -> bool:
     if not arguments.given:
         return False
     rest = replace(arguments, given=arguments.given[1:])

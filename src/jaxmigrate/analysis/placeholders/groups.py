@@ -91,9 +91,7 @@ class _Group:
         self.problems.append((spot, words))
 
 
-def find_changes(
-    reader: Reader, sentinel: Sentinel, evidence: TreeTable, bounds: Bounds
-) -> Found:
+def find_changes(reader: Reader, sentinel: Sentinel, evidence: TreeTable, bounds: Bounds) -> Found:
     """What `--sentinel` changes in a project that has been read."""
     return _Changes(reader, sentinel, evidence, bounds).found()
 
@@ -221,13 +219,16 @@ class _Changes:
             if not sentinel.equal:
                 group.problem(spot, f"{spot.words} compares, and {sentinel.text} equals no other")
             if any(isinstance(t, Unseen) for n in (one, other) for t in _things_in(n)):
-                group.problem(spot, f"the tree leaves sight at {spot.words}: compared with something")
+                group.problem(
+                    spot, f"the tree leaves sight at {spot.words}: compared with something"
+                )
 
     def _tells_apart(self, classes: frozenset[str]) -> bool:
         """Whether neither None nor the sentinel is of one of the classes."""
         bases = self._sentinel.bases | {f"project.{self._sentinel.cls}"}
         plain = all(
-            name.startswith(("builtins.", "jax.", "numpy.", "project.")) and name != "builtins.object"
+            name.startswith(("builtins.", "jax.", "numpy.", "project."))
+            and name != "builtins.object"
             for name in classes
         )
         return plain and not classes & bases and "?" not in bases
@@ -249,7 +250,7 @@ class _Changes:
     def _comes_too_early(self, node: ast.AST, module: Module) -> bool:
         if self._sentinel.home != module.path:
             return False
-        inside = any(isinstance(o, FUNCTIONS) for o in module.scopes.enclosing(node))
+        inside = _is_in_body(node, module)
         bound = module.scopes.module.bindings[self._sentinel.cls][0].node
         return not inside and getattr(node, "lineno", 0) <= getattr(bound, "end_lineno", 0)
 
@@ -308,9 +309,22 @@ class _Changes:
         for annotation in self._reader.annotations:
             found = set(_placeholders(annotation.node.things))
             part = optional_part(annotation.expr)
-            if part is not None and found and found <= members:
+            early = self._comes_too_early(annotation.expr, annotation.module)
+            if part is not None and found and found <= members and not early:
                 words = "says that the placeholder may be here"
                 yield from change(Deed.ANNOTATE, annotation.expr, annotation.module, words)
+
+
+def _is_in_body(node: ast.AST, module: Module) -> bool:
+    """Whether a node runs when a function is called, and not when it is defined."""
+    for outer in module.scopes.enclosing(node):
+        if isinstance(outer, ast.Lambda) and node is outer.body:
+            return True
+        if isinstance(outer, FUNCTIONS) and not isinstance(outer, ast.Lambda):
+            if node in outer.body:
+                return True
+        node = outer
+    return False
 
 
 def question_of(expr: str, cls: str) -> Question:

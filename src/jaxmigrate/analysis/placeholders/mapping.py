@@ -53,7 +53,9 @@ def read_map(reader: Reader, call: TreeCall, here: Here) -> Node:
         return _given_away(reader, call, here)
     trees = [reader.value(_bare(tree), here) for tree in call.trees]
     if call.starred:
-        trees = [_each(reader, node, tree, here) for node, tree in zip(trees, call.trees, strict=True)]
+        trees = [
+            _each(reader, node, tree, here) for node, tree in zip(trees, call.trees, strict=True)
+        ]
     callback = reader.value(call.callback, here)
     for tree in trees:
         reader.mark(tree)
@@ -61,9 +63,7 @@ def read_map(reader: Reader, call: TreeCall, here: Here) -> Node:
     if call.is_leaf is not None:
         none, stops = _ask(reader, call, trees[0], here)
     one_for_all = flow.node()
-    found = _Map(
-        call, flow.node(), tuple(flow.node() for _ in trees[1:]), flow.node(), none, stops
-    )
+    found = _Map(call, flow.node(), tuple(flow.node() for _ in trees[1:]), flow.node(), none, stops)
     leading = tuple(flow.node(LEAF) for _ in range(call.leading))
     given = (*leading, found.first, *found.others)
     arguments = Arguments(given)
@@ -121,9 +121,7 @@ def _given_away(reader: Reader, call: TreeCall, here: Here) -> Node:
     return reader.flow.node(Unseen(spot, "a tree map that is not followed"))
 
 
-def _map(
-    reader: Reader, found: _Map, first: Node, others: tuple[Node, ...], target: Node
-) -> None:
+def _map(reader: Reader, found: _Map, first: Node, others: tuple[Node, ...], target: Node) -> None:
     """Map what is at `first`, `others` standing opposite it, into `target`."""
     reader.flow.listen(first, lambda thing: _map_thing(reader, found, thing, others, target))
 
@@ -172,9 +170,7 @@ def _call_leaf(
     reader.flow.flow(found.result, target)
 
 
-def _map_box(
-    reader: Reader, found: _Map, box: Box, others: tuple[Node, ...], target: Node
-) -> None:
+def _map_box(reader: Reader, found: _Map, box: Box, others: tuple[Node, ...], target: Node) -> None:
     key = ("map", found.call.node)
     known = key in box.images
     image = box.images.setdefault(

@@ -358,7 +358,9 @@ class Reader:
             for handler in node.handlers:
                 if handler.name:
                     unseen = Unseen(spot_of(handler, here.module), "an exception")
-                    self.flow.add(self.variable(_home(here.scope, handler.name), handler.name), unseen)
+                    self.flow.add(
+                        self.variable(_home(here.scope, handler.name), handler.name), unseen
+                    )
                 self.block(handler.body, here)
             self.block(node.orelse, here)
             self.block(node.finalbody, here)
@@ -432,7 +434,9 @@ class Reader:
             self.annotations.append(Annotation(node.returns, here.module, here.scope, result))
         self.block(node.body, Here(here.module, scope, function=node))
         if _is_generator(node):
-            self.flow.add(result, Unseen(spot_of(node, here.module), f"the generator {node.name}()"))
+            self.flow.add(
+                result, Unseen(spot_of(node, here.module), f"the generator {node.name}()")
+            )
         elif not leaves(node.body) and _gives_something(node):
             last = node.body[-1]
             spot = spot_of(last, here.module)
@@ -850,9 +854,7 @@ class Reader:
     def _bind(self, method: Definition, owner: Node, target: Node, spot: Spot) -> None:
         node = method.node
         assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        names = {
-            self.project.name_of(d, method.scope, method.module) for d in node.decorator_list
-        }
+        names = {self.project.name_of(d, method.scope, method.module) for d in node.decorator_list}
         variable = self.variable(method.scope, node.name)
         here = Here(method.module, method.scope)
         if "builtins.staticmethod" in names:
@@ -871,9 +873,7 @@ class Reader:
 
         self.flow.listen(variable, arrived)
 
-    def _class_attribute(
-        self, definition: Definition, name: str, target: Node, spot: Spot
-    ) -> None:
+    def _class_attribute(self, definition: Definition, name: str, target: Node, spot: Spot) -> None:
         for base in self.classes.lineage(definition):
             scope = base.module.scopes.scope_of[base.node]
             if name in scope.bindings:

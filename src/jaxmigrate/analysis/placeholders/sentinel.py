@@ -118,7 +118,9 @@ def of_definition(definition: Definition, project: Project) -> Sentinel:
     facts = Classes(project).facts(definition)
     where = f"{definition.module.path}:{node.lineno}"
     if facts.children is None or facts.fields or facts.has_init:
-        raise UsageError(f"--sentinel {node.name}(): {where} is no empty pytree, so it would be a leaf")
+        raise UsageError(
+            f"--sentinel {node.name}(): {where} is no empty pytree, so it would be a leaf"
+        )
     names = {project.name_of(base, definition.scope, definition.module) for base in node.bases}
     is_tuple = bool(names & _TUPLES)
     methods = {getattr(statement, "name", "") for statement in node.body}
@@ -168,9 +170,10 @@ def _bound_name(sentinel: Sentinel, module: Module, project: Project) -> str | N
                     if getattr(entity.node, "name", "") == sentinel.cls:
                         return name
             continue
-        if not isinstance(node, ast.alias) or module.scopes.parents.get(
-            module.scopes.parents[node]
-        ) is not module.tree:
+        if (
+            not isinstance(node, ast.alias)
+            or module.scopes.parents.get(module.scopes.parents[node]) is not module.tree
+        ):
             continue
         found = project.lookup(name, scope, module)
         if len(found) == 1 and isinstance(found[0], External):
@@ -220,7 +223,11 @@ def _imported(target: str, module: Module, project: Project) -> Iterator[Module]
         tail = "/".join(parts[:end])
         for path in project.paths:
             stem = path.removesuffix(".py").removesuffix("/__init__")
-            near = stem == "/".join([*base, tail]) if dots else stem == tail or stem.endswith(f"/{tail}")
+            near = (
+                stem == "/".join([*base, tail])
+                if dots
+                else stem == tail or stem.endswith(f"/{tail}")
+            )
             if near:
                 found = project.module(path)
                 if found is not None:
