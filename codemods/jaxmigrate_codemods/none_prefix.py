@@ -16,6 +16,12 @@ already are left alone.
 
 **Not touched.** Tree maps of a single tree, which did not change; `in_axes` and `out_axes` of
 `jax.vmap` and its kind, where None is a leaf.
+
+**This one or sentinel-placeholders.** Choose this one where None in the first tree stands opposite a
+value: the call gets a guard and the trees stay as they are. Choose sentinel-placeholders where the
+placeholder itself is what is wrong, such as one that JAX retired. Putting an empty pytree (`()`, `{}`,
+`optax.MaskedNode()`) for None into one of two trees alone never helps: it matches its own kind only,
+neither None nor a value, so both trees must hold it, and what asks for None must be changed along.
 """
 
 from __future__ import annotations

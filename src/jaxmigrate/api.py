@@ -7,6 +7,13 @@ from jaxmigrate.analysis.guards import Elsewhere, Guard, Refused, Unneeded
 from jaxmigrate.analysis.handrolled import HandRolled, Mend
 from jaxmigrate.analysis.jaxnames import JAX_TREE_SINCE, RETIRED, TREE_MAPS, Retired
 from jaxmigrate.analysis.placeholders.groups import Change, Deed
+from jaxmigrate.analysis.retired import (
+    ComparedToNone,
+    RetiredUse,
+    TestedForNone,
+    ToNone,
+    Unimported,
+)
 from jaxmigrate.analysis.verdicts import Verdict
 from jaxmigrate.codemod import Codemod, Example, NodeKind, Site
 from jaxmigrate.model import Action, Confidence, Evidence, Span
@@ -33,6 +40,7 @@ __all__ = [
     "Action",
     "Change",
     "Codemod",
+    "ComparedToNone",
     "Confidence",
     "Deed",
     "Elsewhere",
@@ -47,9 +55,13 @@ __all__ = [
     "NodeKind",
     "Refused",
     "Retired",
+    "RetiredUse",
     "Site",
     "Span",
+    "TestedForNone",
+    "ToNone",
     "TreeCall",
+    "Unimported",
     "Unneeded",
     "Use",
     "Verdict",

@@ -199,6 +199,8 @@ class _Migration:
 
     def _may_concern(self, codemod: Codemod) -> bool:
         """Whether the file mentions anything that a codemod needs, or an alias of a tree map."""
+        if any(path == self.source.path for path, *_ in self.settings.placeholders):
+            return True
         words = (*codemod.mentions, *self.project.aliases)
         text = searchable(self.source.text)
         return any(word in text for word in words)

@@ -77,9 +77,10 @@ class _Shared:
 
 @dataclass(slots=True)
 class _Collected:
-    """The files as read: those that may hold a site, results of the others."""
+    """The files as read: those that may hold a site; the others, and what they come to."""
 
     candidates: list[SourceFile] = field(default_factory=list)
+    others: dict[str, SourceFile] = field(default_factory=dict)
     results: list[FileResult] = field(default_factory=list)
     aliases: set[str] = field(default_factory=set)
     texts: dict[str, str] = field(default_factory=dict)
@@ -99,12 +100,15 @@ def run(
         collected = _collect(found.files, settings)
         context = files_around(request.paths, request.exclude, request.root, found.files)
         _look_around(collected, context)
-        results = [*collected.results, *(_failure(path, why) for path, why in found.problems)]
         project = Project(collected.texts, collected.texts.get, collected.aliases)
         settings = _with_evidence(settings, project, collected)
-        if request.sentinel is not None:
-            editable = {source.path: source.text for source in collected.candidates}
-            settings = _with_placeholders(settings, project, request.sentinel, editable)
+        sources = [*collected.candidates, *collected.others.values()]
+        editable = {source.path: source.text for source in sources}
+        settings = _with_placeholders(settings, project, request.sentinel, editable)
+        _add_named(collected, settings)
+        with deep_recursion():
+            collected.results.extend(_only_parsed(s) for s in collected.others.values())
+        results = [*collected.results, *(_failure(path, why) for path, why in found.problems)]
         files = (*found.files, *context)
         migrated = _migrated(collected, files, request, settings, project)
         for done, result in enumerate(migrated, start=1):
@@ -125,9 +129,8 @@ def run_on_text(data: bytes, name: str, request: Request) -> RunResult:
         if any(codemod.reads_evidence for codemod in settings.codemods):
             evidence = collect(project, [name], lambda _: ())
             settings = dataclasses.replace(settings, evidence=evidence)
-        if request.sentinel is not None:
-            texts = {name: source.text}
-            settings = _with_placeholders(settings, project, request.sentinel, texts)
+        texts = {name: source.text}
+        settings = _with_placeholders(settings, project, request.sentinel, texts)
         return RunResult(str(request.target), (migrate_file(source, project, settings),))
 
 
@@ -158,8 +161,7 @@ def _collect(files: Iterable[FoundFile], settings: Settings) -> _Collected:
     texts = [source.text for source in collected.candidates]
     collected.aliases = project_aliases(texts)
     _add_users_of_aliases(collected, rest)
-    with deep_recursion():
-        collected.results.extend(_only_parsed(source) for source in rest)
+    collected.others = {source.path: source for source in rest}
     return collected
 
 
@@ -181,6 +183,12 @@ def _add_users_of_aliases(collected: _Collected, rest: list[SourceFile]) -> None
     users = {s.path for s in rest if any(alias in s.text for alias in collected.aliases)}
     collected.candidates.extend(source for source in rest if source.path in users)
     rest[:] = [source for source in rest if source.path not in users]
+
+
+def _add_named(collected: _Collected, settings: Settings) -> None:
+    """Files in which a placeholder is named are candidates, whatever else they mention."""
+    for path in sorted({path for path, *_ in settings.placeholders} & collected.others.keys()):
+        collected.candidates.append(collected.others.pop(path))
 
 
 def _only_parsed(source: SourceFile) -> FileResult:
@@ -209,17 +217,20 @@ def _with_evidence(settings: Settings, project: Project, collected: _Collected) 
 
 
 def _with_placeholders(
-    settings: Settings, project: Project, sentinel: str, editable: Mapping[str, str]
+    settings: Settings, project: Project, sentinel: str | None, editable: Mapping[str, str]
 ) -> Settings:
-    """The settings with the changes that name the project's placeholders.
+    """The settings with the changes that name the project's placeholders, if a codemod makes them.
 
     `editable` are the texts of the files that may be edited. Raises UsageError for what is no sentinel.
     """
+    names = {codemod.name for codemod in settings.codemods if codemod.names_placeholders}
+    if not names or sentinel is None:
+        return settings
     comments = {path: skips(text) for path, text in editable.items()}
 
     def is_skipped(path: str, line: int) -> bool:
         return any(
-            skip.covers("sentinel-placeholders", line, line) for skip in comments.get(path, ())
+            skip.covers(name, line, line) for skip in comments.get(path, ()) for name in names
         )
 
     with deep_recursion():

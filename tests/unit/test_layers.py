@@ -142,9 +142,26 @@ def test_a_module_says_what_it_is_for(file: Path) -> None:
     assert ast.get_docstring(ast.parse(file.read_bytes()))
 
 
+COMPANION = "jaxmigrate/trees.py"
+"""The one module that runs where JAX is, in a project's own tests."""
+
+
 @pytest.mark.parametrize("file", ENGINE_FILES, ids=identity)
 def test_nothing_of_jax_is_imported(file: Path) -> None:
+    if identity(file) == COMPANION:
+        return
     assert not [m for m, _ in imported(file, ENGINE) if within(m, "jax", "jaxlib", "numpy")]
+
+
+def test_the_companion_needs_jax_and_nothing_else() -> None:
+    for module, line in imported(ENGINE / "trees.py", ENGINE):
+        assert within(module, "jax", *sys.stdlib_module_names), f"line {line} imports {module}"
+
+
+@pytest.mark.parametrize("file", [*ENGINE_FILES, *CODEMOD_FILES], ids=identity)
+def test_nothing_imports_the_companion(file: Path) -> None:
+    root = ENGINE if ENGINE in file.parents else CODEMODS
+    assert not [m for m, _ in imported(file, root) if within(m, "jaxmigrate.trees")]
 
 
 def test_the_api_offers_what_it_lists() -> None:

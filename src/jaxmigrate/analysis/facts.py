@@ -21,6 +21,7 @@ from jaxmigrate.analysis.placeholders.groups import Change, Deed, optional_part,
 from jaxmigrate.analysis.placeholders.groups import Table as Changes
 from jaxmigrate.analysis.placeholders.narrowing import asked_for_none
 from jaxmigrate.analysis.project import External, Module, Project
+from jaxmigrate.analysis.retired import RetiredUse, retired_uses
 from jaxmigrate.analysis.scopes import Scope
 from jaxmigrate.analysis.trees.evidence import Table
 from jaxmigrate.analysis.verdicts import Verdict, judge, judge_tree, short
@@ -214,6 +215,12 @@ class Facts:
 
         No other statement may be on its lines, and no comment on them or right above them.
         """
+        first, _ = self.lines.position(self.span(statement).start)
+        above = self.lines.line_text(first - 1).lstrip() if first > 1 else ""
+        return self.fills_lines(statement) and not above.startswith("#")
+
+    def fills_lines(self, statement: ast.stmt) -> bool:
+        """Whether a statement can go with its lines, which hold nothing else; its block has others."""
         span = self.span(statement)
         first, _ = self.lines.position(span.start)
         last, _ = self.lines.position(span.end)
@@ -221,9 +228,8 @@ class Facts:
             return False
         before = self.text[self.lines.line_start(first) : span.start]
         behind = self.lines.line_text(last)[span.end - self.lines.line_start(last) :]
-        above = self.lines.line_text(first - 1).lstrip() if first > 1 else ""
         bare = not before.strip() and not behind.strip() and "#" not in self.source(statement)
-        return bare and not above.startswith("#") and len(self._block(statement)) > 1
+        return bare and len(self._block(statement)) > 1
 
     def _block(self, statement: ast.stmt) -> list[ast.stmt]:
         parent = self.module.scopes.parents[statement]
@@ -247,6 +253,11 @@ class Facts:
     def hand_rolled(self) -> Sequence[HandRolled]:
         """Every call of `flatten_up_to`, with what stands around it."""
         return tuple(hand_rolled(self.module, self.project))
+
+    @cached_property
+    def retired_sentinels(self) -> Sequence[RetiredUse]:
+        """Every place that uses a sentinel which JAX retired, and what becomes of it."""
+        return tuple(retired_uses(self))
 
     def judge_tree(self, call: ast.Call, tree: ast.expr | None) -> Verdict:
         """How likely it is that the tree a `flatten_up_to` goes by holds a None."""

@@ -1,4 +1,4 @@
-"""What jaxmigrate knows of JAX's tree functions by name: one table, used by every codemod.
+"""What jaxmigrate knows of JAX by name: tree functions and sentinels, used by every codemod.
 
 Removal versions are from JAX's changelog; `jax.tree` came with JAX 0.4.25. Checked by importing
 each name on JAX 0.4.28 and 0.10.2.
@@ -67,11 +67,40 @@ TREE_MAPS: Final = MappingProxyType(
 )
 """Every spelling of a tree map; the value is how many arguments its callback gets before the leaves."""
 
+BATCHING_MODULES: Final = ("jax.interpreters.batching", "jax._src.interpreters.batching")
+"""Where JAX's batching rules are; the second is private, and used all the same."""
+
+NOT_MAPPED: Final = frozenset(f"{module}.not_mapped" for module in BATCHING_MODULES)
+"""The sentinel for an axis that is not batched. It was None from JAX 0.2.0 on, and went with 0.10.0."""
+
+NOT_MAPPED_TYPE: Final = frozenset({"jax.interpreters.batching.NotMapped"})
+"""The type of that sentinel, which is that of None; gone with JAX 0.10.0. The private one is still there."""
+
+_NO_SUCCESSOR: Final = "JAX names no successor"
+_LEAVE_OUT = "where a sharding is unspecified, leave in_shardings or out_shardings out"
+UNREPLACED_SENTINELS: Final = MappingProxyType(
+    {
+        "jax.experimental.pjit.FROM_GDA": "was removed in JAX 0.4.11: pass sharded jax.Array objects"
+        " and leave the in_shardings of pjit out",
+        "jax.experimental.pjit._UNSPECIFIED": f"is gone from JAX 0.10.2; {_LEAVE_OUT}",
+        "jax.interpreters.pxla._UNSPECIFIED": f"is deprecated from JAX 0.8.2 on; {_LEAVE_OUT}",
+        "jax.interpreters.batching.zero_if_mapped": f"is gone from JAX 0.10.2; {_NO_SUCCESSOR}",
+        "jax.core.token": "was removed in JAX 0.4.27: make a token of your own,"
+        " from JAX 0.6.0 on with jax.extend.core.Token",
+    }
+)
+"""Sentinels that nothing takes the place of without a look at the code, and what is to be done.
+
+Said by JAX's changelog (0.4.11, 0.4.27) and by the warnings and errors of JAX 0.6.0 and 0.10.2.
+"""
+
 TREE_UTIL_MODULES: Final = frozenset({"jax", "jax.tree", "jax.tree_util"})
 """Modules whose `import *` brings tree functions."""
 
 
 def star_import_provides(module: str, name: str) -> bool:
-    """Whether `from module import *` binds `name` to a tree function this table knows."""
+    """Whether `from module import *` binds `name` to something that these tables know."""
     dotted = f"{module}.{name}"
+    if dotted in NOT_MAPPED | NOT_MAPPED_TYPE or dotted in UNREPLACED_SENTINELS:
+        return True
     return module in TREE_UTIL_MODULES and (dotted in RETIRED or dotted in TREE_MAPS)

@@ -136,6 +136,10 @@ class Project:
         """What attribute `name` of an entity may mean."""
         return self._member(owner, name, MAX_HOPS)
 
+    def file_of(self, dotted: str, importer: Module) -> str | None:
+        """The path of the project's module that `dotted`, with dots in front if relative, names there."""
+        return self._find(dotted, importer)
+
     def _parse(self, path: str) -> Module | None:
         text = self._load(path) if path in self.paths else None
         if text is None:

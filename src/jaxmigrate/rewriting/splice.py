@@ -211,8 +211,18 @@ def _dedent(source: str, indent: str, newline: str) -> str | None:
 
 
 def _whole_lines(span: Span, lines: LineIndex) -> Span:
+    """The lines of a span, with blank ones below that only set apart what goes."""
     first, _ = lines.position(span.start)
     last, _ = lines.position(span.end)
+    below = last + 1
+    while below <= lines.line_count and not lines.line_text(below).strip():
+        below += 1
+    above = first - 1
+    while above > 0 and not lines.line_text(above).strip():
+        above -= 1
+    begins = above == 0 or lines.line_text(above).rstrip().endswith(":")
+    needless = below - last - 1 if begins else min(first - above, below - last) - 1
+    last += needless
     end = lines.line_start(last + 1) if last < lines.line_count else span.end
     return Span(lines.line_start(first), end)
 

@@ -320,9 +320,9 @@ def _is_in_body(node: ast.AST, module: Module) -> bool:
     for outer in module.scopes.enclosing(node):
         if isinstance(outer, ast.Lambda) and node is outer.body:
             return True
-        if isinstance(outer, FUNCTIONS) and not isinstance(outer, ast.Lambda):
-            if node in outer.body:
-                return True
+        body = [] if isinstance(outer, ast.Lambda) else getattr(outer, "body", [])
+        if isinstance(outer, FUNCTIONS) and node in body:
+            return True
         node = outer
     return False
 
@@ -349,7 +349,7 @@ def optional_part(annotation: ast.expr) -> ast.expr | None:
     return None
 
 
-def _unparsed(expr: ast.expr, parts: Sequence[ast.expr], new: str) -> str:
+def _unparsed(expr: ast.expr, _parts: Sequence[ast.expr], _new: str) -> str:
     return ast.unparse(expr)
 
 

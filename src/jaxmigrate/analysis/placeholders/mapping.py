@@ -59,7 +59,8 @@ def read_map(reader: Reader, call: TreeCall, here: Here) -> Node:
     callback = reader.value(call.callback, here)
     for tree in trees:
         reader.mark(tree)
-    none, stops = False, False
+    none: bool | None = False
+    stops = False
     if call.is_leaf is not None:
         none, stops = _ask(reader, call, trees[0], here)
     one_for_all = flow.node()

@@ -186,7 +186,7 @@ class Reader:
 
         def box(thing: Thing) -> None:
             if isinstance(thing, Box) and not thing.sealed:
-                thing.watch(lambda key, part: self.flow.deep(part, arrived, seen_by_jax=True))
+                thing.watch(lambda _, part: self.flow.deep(part, arrived, seen_by_jax=True))
 
         self.flow.listen(node, box)
 
@@ -535,12 +535,12 @@ class Reader:
     def value(self, expr: ast.expr, here: Here, form: Form = Form.BOUND) -> Node:
         """The node of what an expression gives; `form` is what a None in its place would be."""
         node = self._value(expr, here, form)
-        if here.narrow and isinstance(expr, ast.Name | ast.Subscript | ast.Attribute):
-            if key_of(expr) in here.narrow:
-                narrowed = self.flow.node()
-                self.flow.flow_unless_placeholder(node, narrowed)
-                return narrowed
-        return node
+        known = isinstance(expr, ast.Name | ast.Subscript | ast.Attribute) and here.narrow
+        if not known or key_of(expr) not in known:
+            return node
+        narrowed = self.flow.node()
+        self.flow.flow_unless_placeholder(node, narrowed)
+        return narrowed
 
     def _value(self, expr: ast.expr, here: Here, form: Form) -> Node:
         if isinstance(expr, ast.Constant):
@@ -607,9 +607,9 @@ class Reader:
             self.flow.flow(value, self.variable(scope, expr.target.id))
             return value
         if isinstance(expr, ast.Slice):
-            for part in (expr.lower, expr.upper, expr.step):
-                if part is not None and not isinstance(part, ast.Constant):
-                    self.value(part, here)
+            for bound in (expr.lower, expr.upper, expr.step):
+                if bound is not None:
+                    self.value(bound, here)
             return self.flow.node(LEAF)
         for part in ast.iter_child_nodes(expr):
             if isinstance(part, ast.expr):
@@ -824,15 +824,14 @@ class Reader:
         owner = self.flow.node(box)
         if found is not None:
             method, _ = found
-            self._bind(method, owner, target, spot)
+            self._bind(method, owner, target)
             return
         if name == "_replace":
             self.flow.add(target, Method(box, name))
             return
         outside = self._outside_bases(definition)
-        if outside and name not in {f.name for f in self.classes.facts(definition).fields}:
-            if name not in box.fields or not box.fields[name].things:
-                self.flow.add(target, Outside(f"{outside[0]}.{name}"))
+        if outside and not self._is_field(definition, name) and not box.field(name).things:
+            self.flow.add(target, Outside(f"{outside[0]}.{name}"))
         for base in self.classes.lineage(definition):
             scope = base.module.scopes.scope_of[base.node]
             if name in scope.bindings and not self._is_field(definition, name):
@@ -851,7 +850,7 @@ class Reader:
                     found.append(name)
         return found
 
-    def _bind(self, method: Definition, owner: Node, target: Node, spot: Spot) -> None:
+    def _bind(self, method: Definition, owner: Node, target: Node) -> None:
         node = method.node
         assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         names = {self.project.name_of(d, method.scope, method.module) for d in node.decorator_list}

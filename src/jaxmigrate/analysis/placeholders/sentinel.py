@@ -166,9 +166,9 @@ def _bound_name(sentinel: Sentinel, module: Module, project: Project) -> str | N
         node = bindings[0].node
         if sentinel.home:
             for entity in project.lookup(name, scope, module):
-                if isinstance(entity, Definition) and entity.module.path == sentinel.home:
-                    if getattr(entity.node, "name", "") == sentinel.cls:
-                        return name
+                own = isinstance(entity, Definition) and entity.module.path == sentinel.home
+                if own and getattr(entity, "node", node).name == sentinel.cls:
+                    return name
             continue
         if (
             not isinstance(node, ast.alias)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 
+from jaxmigrate.analysis.jaxnames import NOT_MAPPED_TYPE
 from jaxmigrate.analysis.on_none import Place
-from jaxmigrate.analysis.project import Definition, Value
+from jaxmigrate.analysis.project import Definition, External, Value
 
 _MAX_ALIASES = 5
 
@@ -24,6 +25,8 @@ def admits_none(annotation: ast.expr | None, place: Place, hops: int = _MAX_ALIA
     if isinstance(annotation, ast.Subscript):
         return _subscript_admits(annotation, place, hops)
     for entity in place.project.resolve(annotation, place.scope, place.module):
+        if isinstance(entity, External) and entity.name in NOT_MAPPED_TYPE:
+            return True
         if isinstance(entity, Value):
             return admits_none(entity.expr, place.at(entity.scope, entity.module), hops - 1)
     return False

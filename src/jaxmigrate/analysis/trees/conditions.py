@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from jaxmigrate.analysis.retired import is_not_mapped
 from jaxmigrate.analysis.trees.paths import refine
 from jaxmigrate.analysis.trees.references import Frame
 from jaxmigrate.analysis.trees.values import Is, Value, none, not_none, replace
@@ -42,7 +43,7 @@ def assume(test: ast.expr, outcome: bool, frame: Frame, interpreter: Interpreter
             for part in test.values:
                 assume(part, outcome, frame, interpreter)
     elif isinstance(test, ast.Compare) and len(test.ops) == 1:
-        _assume_compare(test, outcome, frame)
+        _assume_compare(test, outcome, frame, interpreter)
     elif isinstance(test, ast.NamedExpr):
         if outcome:
             refine(test.target, not_none, frame)
@@ -87,7 +88,9 @@ def _same(left: Value, right: Value) -> bool | None:
     return constants[0] == constants[1]
 
 
-def _assume_compare(test: ast.Compare, outcome: bool, frame: Frame) -> None:
+def _assume_compare(
+    test: ast.Compare, outcome: bool, frame: Frame, interpreter: Interpreter
+) -> None:
     operator = test.ops[0]
     sides = (test.left, test.comparators[0])
     structures = [_structure_of(side, frame) for side in sides]
@@ -96,7 +99,7 @@ def _assume_compare(test: ast.Compare, outcome: bool, frame: Frame) -> None:
         return
     if not isinstance(operator, ast.Is | ast.IsNot | ast.Eq | ast.NotEq):
         return
-    named = [side for side in sides if not _is_none(side)]
+    named = [side for side in sides if not _is_none(side, frame, interpreter)]
     if len(named) != 1:
         return
     path = named[0].target if isinstance(named[0], ast.NamedExpr) else named[0]
@@ -131,7 +134,10 @@ def _surely_none(value: Value) -> Value:
     return none(evidence, value.source)
 
 
-def _is_none(expr: ast.expr) -> bool:
+def _is_none(expr: ast.expr, frame: Frame, interpreter: Interpreter) -> bool:
+    """Whether an expression is None, or the sentinel of JAX that was None."""
+    if isinstance(expr, ast.Name | ast.Attribute):
+        return is_not_mapped(expr, frame.scope, frame.module, interpreter.project)
     return isinstance(expr, ast.Constant) and expr.value is None
 
 

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from jaxmigrate.analysis.jaxnames import NOT_MAPPED
 from jaxmigrate.analysis.trees import invocation
 from jaxmigrate.analysis.trees.conditions import assume, truth
 from jaxmigrate.analysis.trees.references import (
@@ -43,16 +44,28 @@ if TYPE_CHECKING:
 def _constant(node: ast.Constant, frame: Frame, interpreter: Interpreter) -> Value:
     if node.value is not None:
         return Value(none=Is.NO, inside=Is.NO, constant=node.value, leaf=True)
+    return _none_at(node, frame)
+
+
+def _none_at(node: ast.expr, frame: Frame) -> Value:
+    """The None that stands at a place in the source."""
     line = getattr(node, "lineno", 0)
     return none(Evidence(frame.module.path, line, _words(node, frame)), _spot(node, frame))
 
 
-def _spot(node: ast.Constant, frame: Frame) -> tuple[str, int, int]:
+def _meant(value: Value, node: ast.expr, frame: Frame) -> Value:
+    """What a name stands for: None for the sentinel of JAX that was None, else the value itself."""
+    reference = value.reference
+    retired = isinstance(reference, ExternalReference) and reference.name in NOT_MAPPED
+    return _none_at(node, frame) if retired else value
+
+
+def _spot(node: ast.expr, frame: Frame) -> tuple[str, int, int]:
     return (frame.module.path, getattr(node, "lineno", 0), getattr(node, "col_offset", 0))
 
 
-def _words(node: ast.Constant, frame: Frame) -> str:
-    """A few words on where a literal None stands."""
+def _words(node: ast.expr, frame: Frame) -> str:
+    """A few words on where a None stands."""
     parent = frame.module.scopes.parents.get(node)
     if isinstance(parent, ast.Dict):
         for key, value in zip(parent.keys, parent.values, strict=True):
@@ -69,7 +82,7 @@ def _words(node: ast.Constant, frame: Frame) -> str:
     return _shortened(ast.unparse(parent)) if isinstance(parent, ast.expr) else "None"
 
 
-def _parameter_of(default: ast.Constant, signature: ast.arguments) -> str:
+def _parameter_of(default: ast.expr, signature: ast.arguments) -> str:
     positional = [*signature.posonlyargs, *signature.args]
     pairs = [
         *zip(reversed(positional), reversed(signature.defaults), strict=False),
@@ -88,12 +101,13 @@ def _name(node: ast.Name, frame: Frame, interpreter: Interpreter) -> Value:
         return home.variables[node.id]
     owner = frame.scope.owner(node.id)
     if owner is not None and owner.parent is not None:
-        return interpreter.imported(node.id, frame)
-    return interpreter.global_value(node.id, frame)
+        return _meant(interpreter.imported(node.id, frame), node, frame)
+    return _meant(interpreter.global_value(node.id, frame), node, frame)
 
 
 def _attribute(node: ast.Attribute, frame: Frame, interpreter: Interpreter) -> Value:
-    return attribute(interpreter.evaluate(node.value, frame), node.attr, interpreter)
+    value = attribute(interpreter.evaluate(node.value, frame), node.attr, interpreter)
+    return _meant(value, node, frame)
 
 
 def attribute(owner: Value, name: str, interpreter: Interpreter) -> Value:
