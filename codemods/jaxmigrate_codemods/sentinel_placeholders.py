@@ -144,11 +144,12 @@ def _named(module: Facts) -> Iterator[Site]:
     """The builders, askers, annotations and maps that are to be changed, and the imports they take."""
     imports: dict[str, Confidence] = {}
     for node, change in module.placeholder_changes():
-        guard = None
+        guard: Guard | None = None
         if change.deed is Deed.GUARD:
-            guard = module.plan_placeholder_guard(node, change)
-            if not isinstance(guard, Guard):
+            plan = module.plan_placeholder_guard(node, change)
+            if not isinstance(plan, Guard):
                 continue
+            guard = plan
         yield Site(
             module.span(node),
             Action.EDIT,
@@ -162,7 +163,7 @@ def _named(module: Facts) -> Iterator[Site]:
             imports[change.imported] = max(before, change.confidence)
     for text, confidence in sorted(imports.items()):
         yield Site(
-            module.place_for_import(),
+            module.place_for_import(text),
             Action.EDIT,
             confidence,
             "imports the placeholder",

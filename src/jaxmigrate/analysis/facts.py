@@ -15,7 +15,12 @@ from jaxmigrate.analysis.calls import TreeCall, tree_calls
 from jaxmigrate.analysis.fallbacks import Fallback, fallbacks
 from jaxmigrate.analysis.guards import Plan, Question, plan_guard
 from jaxmigrate.analysis.handrolled import HandRolled, hand_rolled
-from jaxmigrate.analysis.helper import helper_name, place_for_helper, spelled_at_top
+from jaxmigrate.analysis.helper import (
+    helper_name,
+    import_above,
+    place_for_helper,
+    spelled_at_top,
+)
 from jaxmigrate.analysis.on_none import Place
 from jaxmigrate.analysis.placeholders.groups import Change, Deed, optional_part, question_of
 from jaxmigrate.analysis.placeholders.groups import Table as Changes
@@ -335,9 +340,9 @@ class Facts:
                 )
         return None
 
-    def place_for_import(self) -> Span:
-        """Where an import is added: behind those that the module begins with, else at its start."""
-        place = place_for_helper(self.module)
+    def place_for_import(self, text: str) -> Span:
+        """Where an import is added: among those that the module begins with, else at its start."""
+        place = import_above(self.module, text)
         if place is None:
             first = self.tree.body[0]
             docstring = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)

@@ -32,6 +32,31 @@ def place_for_helper(module: Module) -> ast.stmt | None:
     return last
 
 
+def import_above(module: Module, text: str) -> ast.stmt | None:
+    """The import of a module's top that an import written as `text` goes below.
+
+    That is the last one of its kind that sorts before it, else the last of all.
+    """
+    (new,) = ast.parse(text).body
+    last = place_for_helper(module)
+    found = last
+    for statement in module.tree.body:
+        if last is None or statement.lineno > last.lineno:
+            break
+        name = _imported(statement)
+        alike = type(statement) is type(new) and not name.startswith((".", "__future__"))
+        if alike and name <= _imported(new):
+            found = statement
+    return found
+
+
+def _imported(statement: ast.stmt) -> str:
+    """The module that an import names."""
+    if isinstance(statement, ast.ImportFrom):
+        return "." * statement.level + (statement.module or "")
+    return statement.names[0].name if isinstance(statement, ast.Import) else ""
+
+
 def spelled_at_top(call: TreeCall, place: ast.stmt) -> bool:
     """Whether a call spells the tree map by a name that a module's imports up to `place` bind."""
     root = call.node.func

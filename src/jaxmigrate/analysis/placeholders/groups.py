@@ -112,7 +112,7 @@ class _Changes:
         changes: dict[Place_, Change] = {}
         consistent: set[tuple[str, int, int]] = set()
         for group in self._groups():
-            if not any(_is_builder(p, self._reader) for p in group.placeholders):
+            if not any(_is_tree_part(p, self._reader) for p in group.placeholders):
                 continue
             self._examine(group)
             held = bool(group.problems)
@@ -161,7 +161,9 @@ class _Changes:
         return list(groups.values())
 
     def _is_consistent(self, meeting: Meeting) -> bool:
-        """Whether the same placeholder stands opposite, whatever is there."""
+        """Whether the same placeholder stands opposite, whatever is there, or anything may."""
+        if meeting.is_leaf:
+            return True
         spot = spot_of(meeting.call.node, meeting.call.module)
         known = self._evidence.get((spot.path, spot.line, spot.column))
         if known is not None and known.strongest.outcome is Outcome.SAME_NONES:
@@ -173,8 +175,12 @@ class _Changes:
 
     def _is_same(self, thing: Thing) -> bool:
         if isinstance(thing, Placeholder):
-            return _is_builder(thing, self._reader)
+            return self._is_builder(thing)
         return isinstance(thing, Box) and thing.empty == self._sentinel.text
+
+    def _is_builder(self, placeholder: Placeholder) -> bool:
+        """Whether a None is written as a part of a tree, or of what one flow connects with a tree."""
+        return placeholder.form is Form.BUILT or _is_tree_part(placeholder, self._reader)
 
     # Whether all of a group is in sight
 
@@ -184,7 +190,7 @@ class _Changes:
         for placeholder in sorted(members, key=_order):
             for leaving in reader.leavings.get(placeholder, ()):
                 group.problem(leaving.spot, f"the tree leaves sight at {_at(leaving)}")
-            if not _is_builder(placeholder, reader):
+            if not self._is_builder(placeholder):
                 words = f"a None that {_form(placeholder)} ({placeholder.spot.words}) comes to it"
                 group.problem(placeholder.spot, words)
             else:
@@ -297,7 +303,7 @@ class _Changes:
             )
 
         for placeholder in group.placeholders:
-            if _is_builder(placeholder, self._reader):
+            if self._is_builder(placeholder):
                 words = "a placeholder in a tree"
                 yield from change(Deed.BUILD, placeholder.node, placeholder.module, words)
         for asker in group.askers:
@@ -353,7 +359,7 @@ def _unparsed(expr: ast.expr, _parts: Sequence[ast.expr], _new: str) -> str:
     return ast.unparse(expr)
 
 
-def _is_builder(placeholder: Placeholder, reader: Reader) -> bool:
+def _is_tree_part(placeholder: Placeholder, reader: Reader) -> bool:
     """Whether a None is written as a part of a tree."""
     written = placeholder.form in (Form.BUILT, Form.RETURNED)
     return written and placeholder in reader.in_trees

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from jaxmigrate.analysis.placeholders.reading import Here, Reader
 
 _ALONG = "mapped along with a tree that is not in sight"
-_MAX_DEPTH = 5
+_MAX_DEPTH = 6
 """How many maps a tree is followed through; what comes out of more of them is out of sight."""
 
 
@@ -134,16 +134,16 @@ def _map_thing(
     if isinstance(thing, Placeholder):
         if found.none is not True:
             flow.add(target, thing)
-            if others:
-                from jaxmigrate.analysis.placeholders.reading import Meeting
+        if others:
+            from jaxmigrate.analysis.placeholders.reading import Meeting
 
-                reader.meetings.append(Meeting(found.call, thing, others))
+            reader.meetings.append(Meeting(found.call, thing, others, found.none is True))
         if found.none is not False:
             _call_leaf(reader, found, thing, others, target)
     elif isinstance(thing, Box) and not thing.sealed:
         if found.stops:
             _call_leaf(reader, found, thing, others, target)
-        if thing.depth >= _MAX_DEPTH:
+        if thing.depth >= _MAX_DEPTH and ("map", found.call.node) not in thing.lineage:
             spot = spot_of(found.call.node, found.call.module)
             reader.leave(flow.node(thing), spot, "mapped more often than is followed")
             flow.add(target, Unseen(spot, "a tree that went through many maps"))
@@ -174,9 +174,13 @@ def _call_leaf(
 def _map_box(reader: Reader, found: _Map, box: Box, others: tuple[Node, ...], target: Node) -> None:
     key = ("map", found.call.node)
     known = key in box.images
-    image = box.images.setdefault(
-        key, Box(box.kind, box.made, box.cls, box.children, box.sealed, box.depth + 1, box.empty)
-    )
+    if not known:
+        image = box.lineage.get(key) or Box(
+            box.kind, box.made, box.cls, box.children, box.sealed, box.depth + 1, box.empty
+        )
+        image.lineage = image.lineage or {**box.lineage, key: image}
+        box.images[key] = image
+    image = box.images[key]
     reader.flow.add(target, image)
     opposite = reader.opposite.setdefault(image, tuple(Node() for _ in others))
     for other, node in zip(others, opposite, strict=True):

@@ -95,11 +95,15 @@ class Leaving:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Meeting:
-    """A placeholder in the first tree of a map, and what stands opposite."""
+    """A placeholder in the first tree of a map, and what stands opposite.
+
+    `is_leaf` says that the map takes it for a leaf.
+    """
 
     call: TreeCall
     placeholder: Placeholder
     others: tuple[Node, ...]
+    is_leaf: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -783,7 +787,7 @@ class Reader:
 
         def arrived(thing: Thing) -> None:
             if isinstance(thing, Box) and thing.cls is not None:
-                self._object_attribute(thing, thing.cls, name, target, spot)
+                self._object_attribute(thing, thing.cls, name, target)
             elif isinstance(thing, Box):
                 self.flow.add(target, Method(thing, name))
             elif isinstance(thing, Outside):
@@ -815,9 +819,7 @@ class Reader:
         entities = self.project.member(Submodule(module), name)
         self.flow.flow(self._entities(entities, spot, f".{name}"), target)
 
-    def _object_attribute(
-        self, box: Box, definition: Definition, name: str, target: Node, spot: Spot
-    ) -> None:
+    def _object_attribute(self, box: Box, definition: Definition, name: str, target: Node) -> None:
         self.flow.flow(box.field(name), target)
         self.flow.flow(box.rest, target)
         found = self.classes.method(definition, name)

@@ -166,8 +166,9 @@ def _bound_name(sentinel: Sentinel, module: Module, project: Project) -> str | N
         node = bindings[0].node
         if sentinel.home:
             for entity in project.lookup(name, scope, module):
-                own = isinstance(entity, Definition) and entity.module.path == sentinel.home
-                if own and getattr(entity, "node", node).name == sentinel.cls:
+                if not isinstance(entity, Definition) or entity.module.path != sentinel.home:
+                    continue
+                if entity.node.name == sentinel.cls:
                     return name
             continue
         if (

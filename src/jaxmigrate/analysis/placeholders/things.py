@@ -97,7 +97,8 @@ class Box:
 
     `fields` are the parts that are known by key, `rest` what may stand at any. `cls` is the class of an
     object; `children` the attributes that JAX sees, None if it sees all. `sealed` says that JAX takes
-    the whole for a leaf. `made` is where it comes from; `depth` how many maps it went through.
+    the whole for a leaf. `made` is where it comes from; `depth` how many maps it went through, `lineage`
+    what each of them made of it. `empty` is the source text of a container that nothing was put into.
     """
 
     kind: str
@@ -111,6 +112,7 @@ class Box:
     rest: Node = field(default_factory=Node)
     watchers: list[Callable[[Key, Node], None]] = field(default_factory=list)
     images: dict[Hashable, Box] = field(default_factory=dict)
+    lineage: Mapping[Hashable, Box] = field(default_factory=dict)
 
     def field(self, key: Key) -> Node:
         """The node of the part at `key`."""
