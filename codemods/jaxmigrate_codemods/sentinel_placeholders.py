@@ -145,14 +145,14 @@ def _named(module: Facts) -> Iterator[Site]:
     imports: dict[str, Confidence] = {}
     for node, change in module.placeholder_changes():
         guard: Guard | None = None
-        if change.deed is Deed.GUARD:
+        if change.deed is Deed.GUARD and change.expr:
             plan = module.plan_placeholder_guard(node, change)
             if not isinstance(plan, Guard):
                 continue
             guard = plan
         yield Site(
             module.span(node),
-            Action.EDIT,
+            Action.EDIT if change.expr else Action.HOLD,
             change.confidence,
             change.reason,
             change.evidence,

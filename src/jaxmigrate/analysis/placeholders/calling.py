@@ -82,6 +82,14 @@ _NUMERIC: Final = (
 _ABOUT_TREES: Final = frozenset(
     {"jax", "optax", "flax", "equinox", "haiku", "chex", "orbax", "tree", "optree", "distrax"}
 )
+_CONTROL_FLOW: Final = frozenset(
+    f"jax.lax.{name}"
+    for name in ("associative_scan", "cond", "fori_loop", "map", "scan", "switch", "while_loop")
+)
+_GIVING_LEAVES: Final = frozenset(
+    f"builtins.{name}"
+    for name in "abs all any float format hasattr hash int issubclass print repr round str".split()
+)
 _HARMLESS: Final = frozenset(
     {"builtins.len", "builtins.callable", "builtins.id", "builtins.type", "builtins.range"}
 )
@@ -193,8 +201,11 @@ def call_thing(
         reader.call(method, arguments, result, expr, here)
     elif not isinstance(thing, Placeholder):
         words = f"passed to {_called(expr)}"
+        about_trees = isinstance(thing, Unseen) and thing.about_trees
+        for node in _all(arguments) if about_trees else ():
+            reader.mark(node)
         give_away(reader, arguments, spot_of(expr, here.module), words)
-        unseen = Unseen(spot_of(expr, here.module), f"what {_called(expr)} gives")
+        unseen = Unseen(spot_of(expr, here.module), f"what {_called(expr)} gives", about_trees)
         reader.flow.add(result, LEAF if isinstance(thing, Leaf) else unseen)
 
 
@@ -328,15 +339,14 @@ def _call_outside(
                 reader.mark(value)
         flow.add(result, LEAF)
     else:
-        if name.partition(".")[0] in _ABOUT_TREES and not name.startswith(_NUMERIC):
-            for node in _all(arguments):
-                reader.mark(node)
+        numeric = name.startswith(_NUMERIC) and name not in _CONTROL_FLOW
+        about_trees = name.partition(".")[0] in _ABOUT_TREES and not numeric
+        for node in _all(arguments) if about_trees else ():
+            reader.mark(node)
         give_away(reader, arguments, spot, f"passed to {_called(expr)}")
-        numeric = name.startswith((*_NUMERIC, "builtins.", "jax.ShapeDtypeStruct"))
-        kept = numeric and not name.startswith(
-            ("builtins.getattr", "builtins.next", "builtins.map")
-        )
-        flow.add(result, LEAF if kept else Unseen(spot, f"what {_called(expr)} gives"))
+        is_leaf = numeric or name == "jax.ShapeDtypeStruct" or name in _GIVING_LEAVES
+        unseen = Unseen(spot, f"what {_called(expr)} gives", about_trees)
+        flow.add(result, LEAF if is_leaf else unseen)
 
 
 def _box_for(reader: Reader, expr: ast.AST, kind: str, spot: Spot) -> Box:

@@ -42,7 +42,8 @@ class Deed(enum.Enum):
 class Change:
     """One change, as it is found again in its file.
 
-    `expr` is what a builder writes, `cls` the class that an asker asks for, empty for `()` and `{}`;
+    `expr` is what a builder writes, empty if nothing can be written here; `cls` is the class that an
+    asker asks for, empty for `()` and `{}`;
     `imported` is the import that it takes.
     """
 
@@ -291,9 +292,11 @@ class _Changes:
             deed: Deed, node: ast.AST, module: Module, words: str
         ) -> Iterator[tuple[Place_, Change]]:
             spelling = self._spelling(module)
-            if isinstance(spelling, Unspeakable):
-                return
             spot = spot_of(node, module)
+            if isinstance(spelling, Unspeakable):
+                place = (spot.path, spot.line, spot.column, deed)
+                yield place, Change(deed, "", "", None, confidence, words + why, evidence)
+                return
             text = f"{spelling.name}()" if spelling.name else self._sentinel.text
             yield (
                 (spot.path, spot.line, spot.column, deed),

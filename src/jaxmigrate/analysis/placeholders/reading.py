@@ -704,6 +704,12 @@ class Reader:
     def equal(self, one: Node, other: Node, spot: Spot) -> None:
         """Two values are compared: what is a placeholder in one must stay one in the other."""
         self.equalities.append((one, other, spot))
+        for node in (one, other):
+            self.flow.listen(node, lambda thing: self._structure_compared(thing, spot))
+
+    def _structure_compared(self, thing: Thing, spot: Spot) -> None:
+        if isinstance(thing, Structure):
+            self.leave(thing.tree, spot, "its structure is compared")
 
     def _dict(self, expr: ast.Dict, here: Here) -> Node:
         box = Box("dict", spot_of(expr, here.module), empty=None if expr.keys else "{}")
@@ -806,6 +812,8 @@ class Reader:
             elif isinstance(thing, Structure):
                 self.leave(self.flow.node(thing), spot, f"its structure is asked for {name}")
                 self.flow.add(target, Unseen(spot, f".{name}"))
+            elif isinstance(thing, Unseen):
+                self.flow.add(target, Unseen(spot, f".{name}", thing.about_trees))
             elif not isinstance(thing, Placeholder):
                 self.flow.add(target, Unseen(spot, f".{name}"))
 

@@ -85,10 +85,14 @@ LEAF: Final = Leaf()
 
 @dataclass(frozen=True, slots=True)
 class Unseen:
-    """Something that comes from where the tool cannot look."""
+    """Something that comes from where the tool cannot look.
+
+    `about_trees` says that it is of a library whose functions take trees.
+    """
 
     spot: Spot
     words: str
+    about_trees: bool = False
 
 
 @dataclass(eq=False, slots=True)

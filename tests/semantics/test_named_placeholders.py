@@ -50,9 +50,7 @@ for folder in json.load(sys.stdin):
 print(json.dumps(found))
 """
 
-CASES = [
-    case for case in project_cases("sentinel-placeholders") if case.facts.get("runs", True)
-]
+CASES = [case for case in project_cases("sentinel-placeholders") if case.facts.get("runs", True)]
 
 
 def readings(python: str, folders: list[Path]) -> dict[str, object]:
@@ -109,3 +107,28 @@ def test_the_result_is_what_it_was(case: ProjectCase, place: Path) -> None:
     assert isinstance(before, dict)
     assert "result" in before, before
     assert new(place)[str(place / case.name)] == before
+
+
+def test_other_tree_libraries_leave_the_masked_parts_alone(tmp_path: Path) -> None:
+    if not all(map(importlib.util.find_spec, ("optax", "tree"))):
+        pytest.skip("needs optax and dm-tree")
+    case = next(case for case in CASES if case.name == "a_masking_module")
+    for name, text in case.after.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    program = (
+        "import optax, tree\n"
+        "from masking import mask_pytree\n"
+        "masked = mask_pytree({'w': 2.0, 'b': 1.0}, {'w': True, 'b': False})\n"
+        "print(tree.map_structure(lambda x: 2 * x, masked))\n"
+        "assert tree.flatten(masked) == [2.0]\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env={**os.environ, "JAX_PLATFORMS": "cpu"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "{'w': 4.0, 'b': MaskedNode()}"
