@@ -131,4 +131,4 @@ def test_other_tree_libraries_leave_the_masked_parts_alone(tmp_path: Path) -> No
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == "{'w': 4.0, 'b': MaskedNode()}"
+    assert done.stdout.strip() == "{'b': MaskedNode(), 'w': 4.0}"

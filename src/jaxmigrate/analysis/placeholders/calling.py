@@ -88,7 +88,10 @@ _CONTROL_FLOW: Final = frozenset(
 )
 _GIVING_LEAVES: Final = frozenset(
     f"builtins.{name}"
-    for name in "abs all any float format hasattr hash int issubclass print repr round str".split()
+    for name in (
+        *("abs", "all", "any", "float", "format", "hasattr", "hash", "int"),
+        *("issubclass", "print", "repr", "round", "str"),
+    )
 )
 _HARMLESS: Final = frozenset(
     {"builtins.len", "builtins.callable", "builtins.id", "builtins.type", "builtins.range"}
@@ -363,7 +366,7 @@ def _call_method(
     spot = spot_of(expr, here.module)
     key = _constant_key(expr)
     if name == "_replace":
-        image = box.images.setdefault(("replace", expr), replace_of(box))
+        image, _ = reader.image(box, ("replace", expr))
         reader.merge(flow.node(box), image)
         for field, value in arguments.named.items():
             flow.flow(value, image.field(field))
@@ -392,7 +395,7 @@ def _call_method(
     elif name == "keys" and box.kind == "dict":
         flow.add(result, LEAF)
     elif name == "copy":
-        image = box.images.setdefault(("copy", expr), replace_of(box))
+        image, _ = reader.image(box, ("copy", expr))
         reader.merge(flow.node(box), image)
         flow.add(result, image)
     elif name == "update" and box.kind == "dict":
@@ -413,11 +416,6 @@ def _call_method(
         give_away(reader, arguments, spot, f"passed to {_called(expr)}")
         reader.leave(flow.node(box), spot, f"its method {name}() is called")
         flow.add(result, Unseen(spot, f"what {_called(expr)} gives"))
-
-
-def replace_of(box: Box) -> Box:
-    """An empty box of the same kind."""
-    return Box(box.kind, box.made, box.cls, box.children, box.sealed, box.depth)
 
 
 def _constant_key(expr: ast.AST) -> object:
@@ -541,13 +539,10 @@ def _rebuilt(
                 reader.flow.add(target, thing)
             if structure.none_is_leaf is not False:
                 reader.flow.flow(items, target)
-        elif isinstance(thing, Box) and not thing.sealed and thing.depth < 5:
-            new = ("rebuilt", id(expr)) not in thing.images
-            image = thing.images.setdefault(("rebuilt", id(expr)), replace_of(thing))
-            image.depth = thing.depth + 1
-            image.empty = thing.empty
+        elif isinstance(thing, Box) and not thing.sealed:
+            image, is_new = reader.image(thing, ("rebuilt", expr))
             reader.flow.add(target, image)
-            if new:
+            if is_new:
                 thing.watch(
                     lambda key, part: _rebuilt(
                         reader, structure, part, items, image.field(key), expr

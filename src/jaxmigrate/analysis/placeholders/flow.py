@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from typing import Final, TypeAlias
 
 from jaxmigrate.analysis.placeholders.things import (
     ANY,
@@ -16,7 +17,10 @@ from jaxmigrate.analysis.placeholders.things import (
     Unseen,
 )
 
-Listener = Callable[[Thing], None]
+_MOST_STEPS: Final = 20_000_000
+"""Arrivals beyond which a project's flow is not followed any further."""
+
+Listener: TypeAlias = Callable[[Thing], None]
 
 
 class Flow:
@@ -25,7 +29,7 @@ class Flow:
     def __init__(self) -> None:
         self.nodes: list[Node] = []
         self._waiting: deque[tuple[Listener, Thing]] = deque()
-        self._visited: dict[int, set[Box]] = {}
+        self._steps = 0
 
     def node(self, *things: Thing) -> Node:
         """A new node that holds `things`."""
@@ -65,10 +69,16 @@ class Flow:
         self.listen(source, passed)
 
     def solve(self) -> None:
-        """Let everything flow."""
-        while self._waiting:
+        """Let everything flow, unless it is too much to follow."""
+        while self._waiting and self._steps < _MOST_STEPS:
+            self._steps += 1
             listener, thing = self._waiting.popleft()
             listener(thing)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether everything has arrived where it goes."""
+        return not self._waiting
 
     def deep(self, node: Node, listener: Listener, *, seen_by_jax: bool = False) -> None:
         """Call `listener` with what is at a node and in all containers there.

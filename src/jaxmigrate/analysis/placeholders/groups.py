@@ -188,6 +188,8 @@ class _Changes:
     def _examine(self, group: _Group) -> None:
         reader = self._reader
         members = set(group.placeholders)
+        if not reader.flow.is_settled:
+            group.problem(group.placeholders[0].spot, "there is too much to follow in this project")
         for placeholder in sorted(members, key=_order):
             for leaving in reader.leavings.get(placeholder, ()):
                 group.problem(leaving.spot, f"the tree leaves sight at {_at(leaving)}")

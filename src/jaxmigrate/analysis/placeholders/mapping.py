@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import ast
+import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jaxmigrate.analysis.calls import TreeCall
 from jaxmigrate.analysis.none_helpers import tests_for_none
-from jaxmigrate.analysis.on_none import Known, callable_on_none, definitions_of
+from jaxmigrate.analysis.on_none import (
+    AnyFunction,
+    Known,
+    Place,
+    callable_on_none,
+    definitions_of,
+)
 from jaxmigrate.analysis.placeholders.things import (
     ANY,
     LEAF,
@@ -27,15 +34,21 @@ if TYPE_CHECKING:
     from jaxmigrate.analysis.placeholders.reading import Here, Reader
 
 _ALONG = "mapped along with a tree that is not in sight"
-_MAX_DEPTH = 6
-"""How many maps a tree is followed through; what comes out of more of them is out of sight."""
+
+
+class Stops(enum.IntEnum):
+    """Which containers a map may take for leaves: none, objects of classes, or any."""
+
+    NOWHERE = enum.auto()
+    AT_OBJECTS = enum.auto()
+    ANYWHERE = enum.auto()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Map:
     """One tree map: what its callback is given for the leaves, and what it gives.
 
-    `none` says whether None is a leaf (None: not known), `stops` whether other containers may be.
+    `none` says whether None is a leaf (None: not known), `stops` which other containers may be.
     """
 
     call: TreeCall
@@ -43,7 +56,7 @@ class _Map:
     others: tuple[Node, ...]
     result: Node
     none: bool | None
-    stops: bool
+    stops: Stops
 
 
 def read_map(reader: Reader, call: TreeCall, here: Here) -> Node:
@@ -60,7 +73,7 @@ def read_map(reader: Reader, call: TreeCall, here: Here) -> Node:
     for tree in trees:
         reader.mark(tree)
     none: bool | None = False
-    stops = False
+    stops = Stops.NOWHERE
     if call.is_leaf is not None:
         none, stops = _ask(reader, call, trees[0], here)
     one_for_all = flow.node()
@@ -96,11 +109,11 @@ def _each(reader: Reader, node: Node, tree: ast.expr, here: Here) -> Node:
     return items
 
 
-def _ask(reader: Reader, call: TreeCall, tree: Node, here: Here) -> tuple[bool | None, bool]:
-    """Let the predicate see what is in the tree; what it says of None, and whether only of None."""
+def _ask(reader: Reader, call: TreeCall, tree: Node, here: Here) -> tuple[bool | None, Stops]:
+    """Let the predicate see what is in the tree; what it says of None, and of containers."""
     assert call.is_leaf is not None
     if isinstance(call.is_leaf, ast.Constant):
-        return False, False
+        return False, Stops.NOWHERE
     seen = reader.flow.node()
     reader.flow.deep(tree, lambda thing: reader.flow.add(seen, thing), seen_by_jax=True)
     predicate = reader.value(call.is_leaf, here)
@@ -108,8 +121,25 @@ def _ask(reader: Reader, call: TreeCall, tree: Node, here: Here) -> tuple[bool |
     outcome = callable_on_none(call.is_leaf, reader.place(here))
     none = bool(outcome.value) if isinstance(outcome, Known) else None
     functions = definitions_of(call.is_leaf, reader.place(here))
-    only = bool(functions) and all(tests_for_none(function) for function, _ in functions)
-    return none, not only
+    found = [_stops(function, home) for function, home in functions]
+    return none, max(found, default=Stops.ANYWHERE)
+
+
+def _stops(function: AnyFunction, place: Place) -> Stops:
+    """Which containers a predicate may say yes to."""
+    if tests_for_none(function):
+        return Stops.NOWHERE
+    body = function.body
+    if isinstance(body, ast.Call) and len(body.args) == 2:
+        inner = place.at(place.module.scopes.scope_of[function], place.module)
+        called, classes = (
+            place.project.name_of(expr, inner.scope, inner.module)
+            for expr in (body.func, body.args[1])
+        )
+        builtin = classes is None or classes.startswith(("builtins.", "typing.", "collections."))
+        if called == "builtins.isinstance" and not builtin:
+            return Stops.AT_OBJECTS
+    return Stops.ANYWHERE
 
 
 def _given_away(reader: Reader, call: TreeCall, here: Here) -> Node:
@@ -141,13 +171,9 @@ def _map_thing(
         if found.none is not False:
             _call_leaf(reader, found, thing, others, target)
     elif isinstance(thing, Box) and not thing.sealed:
-        if found.stops:
+        is_object = thing.cls is not None
+        if found.stops is Stops.ANYWHERE or (is_object and found.stops is Stops.AT_OBJECTS):
             _call_leaf(reader, found, thing, others, target)
-        if thing.depth >= _MAX_DEPTH and ("map", found.call.node) not in thing.lineage:
-            spot = spot_of(found.call.node, found.call.module)
-            reader.leave(flow.node(thing), spot, "mapped more often than is followed")
-            flow.add(target, Unseen(spot, "a tree that went through many maps"))
-            return
         _map_box(reader, found, thing, others, target)
     else:
         _call_leaf(reader, found, thing, others, target)
@@ -173,19 +199,12 @@ def _call_leaf(
 
 def _map_box(reader: Reader, found: _Map, box: Box, others: tuple[Node, ...], target: Node) -> None:
     key = ("map", found.call.node)
-    known = key in box.images
-    if not known:
-        image = box.lineage.get(key) or Box(
-            box.kind, box.made, box.cls, box.children, box.sealed, box.depth + 1, box.empty
-        )
-        image.lineage = image.lineage or {**box.lineage, key: image}
-        box.images[key] = image
-    image = box.images[key]
+    image, is_new = reader.image(box, key)
     reader.flow.add(target, image)
     opposite = reader.opposite.setdefault(image, tuple(Node() for _ in others))
     for other, node in zip(others, opposite, strict=True):
         reader.flow.flow(other, node)
-    if known:
+    if not is_new:
         return
 
     def watched(part_key: Key, part: Node) -> None:

@@ -137,6 +137,8 @@ class Reader:
         self.class_tests: list[Use] = []
         self.equalities: list[tuple[Node, Node, Spot]] = []
         self.opposite: dict[Box, tuple[Node, ...]] = {}
+        self._images: dict[tuple[Key, Box], Box] = {}
+        self._imaged: set[tuple[Key, Box]] = set()
         self._calls: dict[Module, Mapping[ast.Call, TreeCall]] = {}
 
     def read(self, modules: Iterable[Module]) -> None:
@@ -254,6 +256,27 @@ class Reader:
         every = facts.children is not None and facts.every_attribute
         children = None if every else (facts.children or frozenset())
         return Box("object", made, definition, children, sealed=facts.children is None)
+
+    def image(self, box: Box, key: Key) -> tuple[Box, bool]:
+        """What the map or copy that `key` stands for makes of a box, and whether that is asked anew.
+
+        What it makes of another box of the same origin is not told apart: else a tree that goes through
+        the same map again and again would have no end of images.
+        """
+        origin = box.origin or box
+        if (key, origin) not in self._images:
+            self._images[key, origin] = Box(
+                origin.kind,
+                origin.made,
+                origin.cls,
+                origin.children,
+                origin.sealed,
+                origin,
+                origin.empty,
+            )
+        is_new = (key, box) not in self._imaged
+        self._imaged.add((key, box))
+        return self._images[key, origin], is_new
 
     # Names
 

@@ -101,8 +101,8 @@ class Box:
 
     `fields` are the parts that are known by key, `rest` what may stand at any. `cls` is the class of an
     object; `children` the attributes that JAX sees, None if it sees all. `sealed` says that JAX takes
-    the whole for a leaf. `made` is where it comes from; `depth` how many maps it went through, `lineage`
-    what each of them made of it. `empty` is the source text of a container that nothing was put into.
+    the whole for a leaf. `made` is where it comes from, `origin` the box that maps and copies made it
+    of. `empty` is the source text of a container that nothing was put into.
     """
 
     kind: str
@@ -110,13 +110,12 @@ class Box:
     cls: Definition | None = None
     children: frozenset[str] | None = None
     sealed: bool = False
-    depth: int = 0
+    origin: Box | None = None
     empty: str | None = None
     fields: dict[Key, Node] = field(default_factory=dict)
     rest: Node = field(default_factory=Node)
     watchers: list[Callable[[Key, Node], None]] = field(default_factory=list)
     images: dict[Hashable, Box] = field(default_factory=dict)
-    lineage: Mapping[Hashable, Box] = field(default_factory=dict)
 
     def field(self, key: Key) -> Node:
         """The node of the part at `key`."""
