@@ -93,6 +93,7 @@ _GIVING_LEAVES: Final = frozenset(
         *("issubclass", "print", "repr", "round", "str"),
     )
 )
+_MAX_WRAPPERS: Final = 4
 _HARMLESS: Final = frozenset(
     {"builtins.len", "builtins.callable", "builtins.id", "builtins.type", "builtins.range"}
 )
@@ -279,11 +280,17 @@ def _call_wrapped(
     reader: Reader, thing: Wrapped, arguments: Arguments, result: Node, expr: ast.AST, here: Here
 ) -> None:
     before = thing.arguments
+    if arguments.wrappers >= _MAX_WRAPPERS:
+        call_thing(
+            reader, Unseen(spot_of(expr, here.module), "a partial"), arguments, result, expr, here
+        )
+        return
     joined = Arguments(
         (*before.given, *arguments.given),
         {**before.named, **arguments.named},
         arguments.starred or before.starred,
         arguments.double or before.double,
+        arguments.wrappers + 1,
     )
     if not thing.transform:
         reader.call(thing.function, joined, result, expr, here)

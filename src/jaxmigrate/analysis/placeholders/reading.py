@@ -137,6 +137,8 @@ class Reader:
         self.class_tests: list[Use] = []
         self.equalities: list[tuple[Node, Node, Spot]] = []
         self.opposite: dict[Box, tuple[Node, ...]] = {}
+        self._left: set[tuple[Node, Spot]] = set()
+        self._marked: set[Node] = set()
         self._images: dict[tuple[Key, Box], Box] = {}
         self._imaged: set[tuple[Key, Box]] = set()
         self._calls: dict[Module, Mapping[ast.Call, TreeCall]] = {}
@@ -163,6 +165,9 @@ class Reader:
 
     def leave(self, node: Node, spot: Spot, words: str) -> None:
         """What is at a node goes where the tool cannot look."""
+        if (node, spot) in self._left:
+            return
+        self._left.add((node, spot))
 
         def arrived(thing: Thing) -> None:
             if isinstance(thing, Placeholder):
@@ -185,6 +190,9 @@ class Reader:
 
     def mark(self, node: Node) -> None:
         """What is at a node is a tree: the placeholders in it are placeholders in a tree."""
+        if node in self._marked:
+            return
+        self._marked.add(node)
 
         def arrived(thing: Thing) -> None:
             if isinstance(thing, Placeholder) and not isinstance(thing.node, ast.arg):

@@ -189,12 +189,16 @@ class Method:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Arguments:
-    """The arguments of a call; `more` says that starred ones bring further values, all alike."""
+    """The arguments of a call; `starred` and `double` are what `*` and `**` bring, all alike.
+
+    `wrappers` counts the partials and transforms that they went through.
+    """
 
     given: tuple[Node, ...] = ()
     named: Mapping[str, Node] = field(default_factory=dict)
     starred: Node | None = None
     double: Node | None = None
+    wrappers: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -608,7 +608,9 @@ def container_method(
     interpreter: Interpreter,
 ) -> Value:
     """A method of a dictionary, list or record, in place where it works in place."""
-    assert isinstance(node.func, ast.Attribute)
+    if not isinstance(node.func, ast.Attribute):
+        # bound to a name first, so what it works on in place has none here
+        return interpreter.fresh(node, frame.module)
     structure = method.owner.reference
     if method.name == "flatten_up_to" and isinstance(structure, Structure) and arguments.args:
         interpreter.see_flatten(node, frame, (structure.tree, arguments.args[0]))
