@@ -15,7 +15,11 @@ from packaging.version import Version
 
 from jaxmigrate.analysis.aliases import alias_names, project_aliases
 from jaxmigrate.analysis.mentions import Mentions
-from jaxmigrate.analysis.placeholders import CONSISTENT, name_placeholders
+from jaxmigrate.analysis.placeholders import (
+    CONSISTENT,
+    agree_on_placeholders,
+    name_placeholders,
+)
 from jaxmigrate.analysis.placeholders.groups import Bounds
 from jaxmigrate.analysis.placeholders.groups import Table as Changes
 from jaxmigrate.analysis.project import Project
@@ -219,12 +223,13 @@ def _with_evidence(settings: Settings, project: Project, collected: _Collected) 
 def _with_placeholders(
     settings: Settings, project: Project, sentinel: str | None, editable: Mapping[str, str]
 ) -> Settings:
-    """The settings with the changes that name the project's placeholders, if a codemod makes them.
+    """The settings with the changes to the project's placeholders, if a codemod makes them.
 
+    Without a `sentinel` those are made one that meet each other.
     `editable` are the texts of the files that may be edited. Raises UsageError for what is no sentinel.
     """
     names = {codemod.name for codemod in settings.codemods if codemod.names_placeholders}
-    if not names or sentinel is None:
+    if not names:
         return settings
     comments = {path: skips(text) for path, text in editable.items()}
 
@@ -235,7 +240,10 @@ def _with_placeholders(
 
     with deep_recursion():
         bounds = Bounds(editable.__contains__, is_skipped)
-        found = name_placeholders(project, sentinel, settings.evidence, bounds)
+        if sentinel is not None:
+            found = name_placeholders(project, sentinel, settings.evidence, bounds)
+        else:
+            found = agree_on_placeholders(project, settings.evidence, bounds)
     evidence = {**settings.evidence, **dict.fromkeys(found.consistent, CONSISTENT)}
     return dataclasses.replace(settings, placeholders=found.changes, evidence=evidence)
 

@@ -93,6 +93,9 @@ _GIVING_LEAVES: Final = frozenset(
         *("issubclass", "print", "repr", "round", "str"),
     )
 )
+EMPTY_NODES: Final = frozenset({"optax.MaskedNode", "optax.EmptyState"})
+"""Classes of libraries whose objects are empty pytrees."""
+
 _MAX_WRAPPERS: Final = 4
 _HARMLESS: Final = frozenset(
     {"builtins.len", "builtins.callable", "builtins.id", "builtins.type", "builtins.range"}
@@ -325,6 +328,8 @@ def _call_outside(
         return
     if name in _HARMLESS:
         flow.add(result, LEAF)
+    elif name in EMPTY_NODES and not _all(arguments):
+        flow.add(result, Box("object", spot, empty=f"{name}()"))
     elif name in _TRANSFORMS and arguments.given:
         transform = _TRANSFORMS[name]
         if transform == "call":
@@ -383,6 +388,7 @@ def _call_method(
         for default in arguments.given[1:]:
             flow.flow(default, result)
             if name == "setdefault":
+                box.empty = None
                 flow.flow(default, box.field(key))
         if name == "get" and len(arguments.given) == 1:
             flow.add(result, Placeholder(spot, Form.IMPLICIT, expr, here.module))

@@ -11,7 +11,14 @@ from typing import TypeAlias
 from jaxmigrate.analysis.guards import Guard, Question, plan_guard
 from jaxmigrate.analysis.on_none import Place
 from jaxmigrate.analysis.placeholders.reading import Asker, Leaving, Meeting, Reader
-from jaxmigrate.analysis.placeholders.sentinel import Sentinel, Spelling, Unspeakable, spelled
+from jaxmigrate.analysis.placeholders.sentinel import (
+    Sentinel,
+    Spelling,
+    Unspeakable,
+    of_definition,
+    parse_sentinel,
+    spelled,
+)
 from jaxmigrate.analysis.placeholders.things import (
     Box,
     Form,
@@ -97,6 +104,37 @@ def find_changes(reader: Reader, sentinel: Sentinel, evidence: TreeTable, bounds
     return _Changes(reader, sentinel, evidence, bounds).found()
 
 
+def find_agreements(reader: Reader, evidence: TreeTable, bounds: Bounds) -> Found:
+    """The changes that give a tree the empty pytree which another, mapped along, holds opposite its None.
+
+    Only where that is all there is to do: nothing asks for the None, and it meets nothing else.
+    """
+    changes: dict[Place_, Change] = {}
+    consistent: set[tuple[str, int, int]] = set()
+    for sentinel in _opposite_sentinels(reader):
+        found = _Changes(reader, sentinel, evidence, bounds).agreements()
+        changes.update(found.changes)
+        consistent |= found.consistent
+    return Found(changes, frozenset(consistent))
+
+
+def _opposite_sentinels(reader: Reader) -> list[Sentinel]:
+    """The empty pytrees that stand opposite a placeholder somewhere."""
+    found: dict[str, Sentinel] = {}
+    for meeting in reader.meetings:
+        for thing in (t for other in meeting.others for t in other.things):
+            if not isinstance(thing, Box) or thing.emptiness is None:
+                continue
+            text = thing.emptiness
+            if text not in found:
+                found[text] = (
+                    parse_sentinel(text, reader.project)
+                    if thing.cls is None
+                    else of_definition(thing.cls, reader.project)
+                )
+    return [found[text] for text in sorted(found)]
+
+
 class _Changes:
     def __init__(
         self, reader: Reader, sentinel: Sentinel, evidence: TreeTable, bounds: Bounds
@@ -123,6 +161,30 @@ class _Changes:
                     spot = spot_of(meeting.call.node, meeting.call.module)
                     consistent.add((spot.path, spot.line, spot.column))
         return Found(changes, frozenset(consistent))
+
+    def agreements(self) -> Found:
+        """The changes for groups that meet the sentinel and nothing else, and that nothing asks for."""
+        changes: dict[Place_, Change] = {}
+        consistent: set[tuple[str, int, int]] = set()
+        for group in self._groups():
+            met = [meeting for meeting in group.consistent if self._meets_sentinel(meeting)]
+            if not met or group.askers or group.guards:
+                continue
+            self._examine(group)
+            if group.problems:
+                continue
+            changes.update(self._changes_of(group))
+            for meeting in group.consistent:
+                spot = spot_of(meeting.call.node, meeting.call.module)
+                consistent.add((spot.path, spot.line, spot.column))
+        return Found(changes, frozenset(consistent))
+
+    def _meets_sentinel(self, meeting: Meeting) -> bool:
+        return any(
+            isinstance(thing, Box) and thing.emptiness == self._sentinel.text
+            for other in meeting.others
+            for thing in other.things
+        )
 
     # Which placeholders belong together
 
@@ -177,7 +239,7 @@ class _Changes:
     def _is_same(self, thing: Thing) -> bool:
         if isinstance(thing, Placeholder):
             return self._is_builder(thing)
-        return isinstance(thing, Box) and thing.empty == self._sentinel.text
+        return isinstance(thing, Box) and thing.emptiness == self._sentinel.text
 
     def _is_builder(self, placeholder: Placeholder) -> bool:
         """Whether a None is written as a part of a tree, or of what one flow connects with a tree."""

@@ -13,7 +13,7 @@ from jaxmigrate.analysis.trees.classes import Classes
 from jaxmigrate.errors import UsageError
 
 _TUPLES: Final = frozenset({"typing.NamedTuple", "typing_extensions.NamedTuple", "builtins.tuple"})
-_KNOWN_TUPLES: Final = frozenset({"optax.MaskedNode"})
+_KNOWN_TUPLES: Final = frozenset({"optax.MaskedNode", "optax.EmptyState"})
 """Classes of libraries that are empty NamedTuples: false, and equal to each other."""
 
 

@@ -117,6 +117,12 @@ class Box:
     watchers: list[Callable[[Key, Node], None]] = field(default_factory=list)
     images: dict[Hashable, Box] = field(default_factory=dict)
 
+    @property
+    def emptiness(self) -> str | None:
+        """The source text of the empty container that this is, None if it may hold something."""
+        made_of = self.origin or self
+        return self.empty if made_of.empty == self.empty else None
+
     def field(self, key: Key) -> Node:
         """The node of the part at `key`."""
         if key is ANY:

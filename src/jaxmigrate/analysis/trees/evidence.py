@@ -19,7 +19,7 @@ from jaxmigrate.analysis.trees.interpreter import (
     closures_in,
     suspicion_of,
 )
-from jaxmigrate.analysis.trees.meetings import Meeting, Outcome, meeting
+from jaxmigrate.analysis.trees.meetings import Meeting, Outcome, meeting, meets_empty
 from jaxmigrate.analysis.trees.references import Closure
 from jaxmigrate.analysis.trees.signs import signs
 from jaxmigrate.model import Evidence
@@ -45,11 +45,13 @@ Position: TypeAlias = tuple[str, int, int]
 class Known:
     """What the interpreter found out about one call: the strongest meeting, and whether all are safe.
 
-    `minded` is evidence that None is taken for a leaf of the same tree elsewhere.
+    `minded` is evidence that None is taken for a leaf of the same tree elsewhere; `meets_empty` says
+    that a None meets an empty container.
     """
 
     strongest: Meeting
     minded: Evidence | None
+    meets_empty: bool = False
 
 
 Table: TypeAlias = Mapping[Position, Known]
@@ -127,7 +129,10 @@ class _Collector:
             node = sighting.node
             position = (sighting.module.path, node.lineno, node.col_offset)
             suspicion = suspicion_of(sighting.trees[0], sighting.scope)
-            known = Known(found, notes.minded.get(suspicion) if suspicion is not None else None)
+            minded = notes.minded.get(suspicion) if suspicion is not None else None
+            first, others = sighting.trees[0], sighting.trees[1:]
+            empty = found.outcome >= Outcome.MAY_MEET and meets_empty(first, others)
+            known = Known(found, minded, empty)
             self._known[position] = _stronger(self._known.get(position), known)
 
     def _mind(self, sighting: Sighting, found: Meeting, notes: Notes) -> None:
@@ -167,7 +172,7 @@ def _stronger(one: Known | None, other: Known) -> Known:
     if one is None:
         return other
     strongest = max(one.strongest, other.strongest, key=lambda m: m.outcome)
-    return Known(strongest, one.minded or other.minded)
+    return Known(strongest, one.minded or other.minded, one.meets_empty or other.meets_empty)
 
 
 class _Wanted:
