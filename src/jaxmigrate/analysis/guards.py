@@ -53,7 +53,7 @@ class Question:
     @property
     def names(self) -> frozenset[str]:
         """The names that the test reads."""
-        return names_in(ast.parse(self.test.format("_"), mode="eval"))
+        return names_in(ast.parse(self.asked("()"), mode="eval"))
 
 
 IS_NONE: Final = Question("{0} is None", "None")
