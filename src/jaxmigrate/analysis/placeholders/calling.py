@@ -384,6 +384,7 @@ def _call_method(
             flow.flow(value, image.field(field))
         flow.add(result, image)
     elif name in ("get", "pop", "setdefault") and box.kind == "dict":
+        box.shrinks = box.shrinks or name == "pop"
         flow.load(flow.node(box), key, result)
         for default in arguments.given[1:]:
             flow.flow(default, result)

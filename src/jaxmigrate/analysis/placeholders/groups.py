@@ -260,6 +260,11 @@ class _Changes:
                 group.problem(placeholder.spot, words)
             else:
                 self._examine_place(group, placeholder.node, placeholder.module)
+                if self._is_default_without_hash(placeholder.node, placeholder.module):
+                    words = (
+                        f"{self._sentinel.text}, which has no hash, is no default of a dataclass"
+                    )
+                    group.problem(placeholder.spot, f"{words} ({placeholder.spot.words})")
         for asker in group.askers:
             self._examine_place(group, asker.node, asker.module)
             unseen = [t for t in asker.operand.things if isinstance(t, Unseen)]
@@ -267,6 +272,11 @@ class _Changes:
                 spot = spot_of(asker.node, asker.module)
                 source = f"{unseen[0].words} at {unseen[0].spot.words}"
                 group.problem(spot, f"{spot.words} asks for None where {source} may bring its own")
+            if any(
+                isinstance(t, Box) and t.may_be(self._sentinel.text) for t in asker.operand.things
+            ):
+                spot = spot_of(asker.node, asker.module)
+                group.problem(spot, f"{spot.words} may ask about another {self._sentinel.text}")
             if not self._sentinel.cls and not _is_pure(asker.node.left):
                 spot = spot_of(asker.node, asker.module)
                 group.problem(spot, f"what {spot.words} asks about cannot be written twice")
@@ -289,7 +299,10 @@ class _Changes:
                 continue
             if not sentinel.equal:
                 group.problem(spot, f"{spot.words} compares, and {sentinel.text} equals no other")
-            if any(isinstance(t, Unseen) for n in (one, other) for t in _things_in(n)):
+            things = [*_things_in(one), *_things_in(other)]
+            if any(isinstance(t, Box) and t.may_be(sentinel.text) for t in things):
+                group.problem(spot, f"{spot.words} may compare it with another {sentinel.text}")
+            if any(isinstance(t, Unseen) for t in things):
                 group.problem(
                     spot, f"the tree leaves sight at {spot.words}: compared with something"
                 )
@@ -317,6 +330,14 @@ class _Changes:
             group.problem(spot, spelling.reason)
         elif self._comes_too_early(node, module):
             group.problem(spot, f"{spot.words} runs before {self._sentinel.cls} is defined")
+
+    def _is_default_without_hash(self, node: ast.AST, module: Module) -> bool:
+        """Whether a dataclass would refuse the sentinel for the default of a field."""
+        statement = module.scopes.statement_of(node)
+        owner = module.scopes.parents.get(statement)
+        if self._sentinel.hashable or not isinstance(owner, ast.ClassDef):
+            return False
+        return bool(owner.decorator_list)
 
     def _comes_too_early(self, node: ast.AST, module: Module) -> bool:
         if self._sentinel.home != module.path:

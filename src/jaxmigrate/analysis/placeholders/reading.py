@@ -408,7 +408,9 @@ class Reader:
             self.value(node.value, here)
         else:
             for part in ast.iter_child_nodes(node):
-                if isinstance(part, ast.expr) and not isinstance(node, ast.Delete):
+                if isinstance(part, ast.Subscript) and isinstance(node, ast.Delete):
+                    self.flow.listen(self.value(part.value, here), _shrink)
+                elif isinstance(part, ast.expr) and not isinstance(node, ast.Delete):
                     value = self.value(part, here)
                     self.leave(value, spot_of(node, here.module), _words_of(node))
                 elif isinstance(part, ast.match_case):
@@ -995,6 +997,11 @@ class Reader:
             if default is not None and parameter.arg not in filled:
                 value = self.value(default, here, Form.ARGUMENT)
                 self.flow.flow(value, self.variable(scope, parameter.arg))
+
+
+def _shrink(thing: Thing) -> None:
+    if isinstance(thing, Box):
+        thing.shrinks = True
 
 
 def _home(scope: Scope, name: str) -> Scope:

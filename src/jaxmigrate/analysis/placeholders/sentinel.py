@@ -22,9 +22,9 @@ class Sentinel:
     """What is to stand where a tree holds no value.
 
     `text` is `()`, `{}` or the call of a class without arguments; `cls` the class by its dotted name,
-    empty for the two others; `home` the path of the file that defines it, if the project does. `falsy`
-    and `equal` say whether it is false, and equal to another of its kind; `bases` are the built-in
-    classes that it is an object of.
+    empty for the two others; `home` the path of the file that defines it, if the project does. `falsy`,
+    `equal` and `hashable` say whether it is false, equal to another of its kind, and has a hash;
+    `bases` are the built-in classes that it is an object of.
     """
 
     text: str
@@ -32,6 +32,7 @@ class Sentinel:
     home: str = ""
     falsy: bool = True
     equal: bool = True
+    hashable: bool = True
     bases: frozenset[str] = frozenset()
 
 
@@ -59,7 +60,7 @@ def parse_sentinel(text: str, project: Project) -> Sentinel:
     if isinstance(expr, ast.Tuple) and not expr.elts:
         return Sentinel("()", bases=frozenset({"builtins.tuple"}))
     if isinstance(expr, ast.Dict) and not expr.keys:
-        return Sentinel("{}", bases=frozenset({"builtins.dict"}))
+        return Sentinel("{}", hashable=False, bases=frozenset({"builtins.dict"}))
     if isinstance(expr, ast.Call) and not expr.args and not expr.keywords:
         dotted = _dotted(expr.func)
         if dotted is not None:
@@ -93,7 +94,7 @@ def _of_class(dotted: str, project: Project) -> Sentinel:
         )
     known = dotted in _KNOWN_TUPLES
     bases = frozenset({"builtins.tuple"}) if known else frozenset({"?"})
-    return Sentinel(f"{dotted}()", dotted, falsy=known, equal=known, bases=bases)
+    return Sentinel(f"{dotted}()", dotted, "", known, known, known, bases)
 
 
 def _definitions(dotted: str, project: Project) -> Iterator[Definition]:
@@ -131,6 +132,7 @@ def of_definition(definition: Definition, project: Project) -> Sentinel:
         definition.module.path,
         falsy=is_tuple and "__bool__" not in methods and "__len__" not in methods,
         equal=is_tuple or is_dataclass or "__eq__" in methods,
+        hashable=is_tuple or "__hash__" in methods or not (is_dataclass or "__eq__" in methods),
         bases=frozenset({"builtins.tuple"}) if is_tuple else frozenset(),
     )
 

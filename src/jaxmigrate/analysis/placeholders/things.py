@@ -102,7 +102,8 @@ class Box:
     `fields` are the parts that are known by key, `rest` what may stand at any. `cls` is the class of an
     object; `children` the attributes that JAX sees, None if it sees all. `sealed` says that JAX takes
     the whole for a leaf. `made` is where it comes from, `origin` the box that maps and copies made it
-    of. `empty` is the source text of a container that nothing was put into.
+    of. `empty` is the source text of a container that nothing was put into; `shrinks` says that
+    parts are taken out.
     """
 
     kind: str
@@ -112,6 +113,7 @@ class Box:
     sealed: bool = False
     origin: Box | None = None
     empty: str | None = None
+    shrinks: bool = False
     fields: dict[Key, Node] = field(default_factory=dict)
     rest: Node = field(default_factory=Node)
     watchers: list[Callable[[Key, Node], None]] = field(default_factory=list)
@@ -122,6 +124,14 @@ class Box:
         """The source text of the empty container that this is, None if it may hold something."""
         made_of = self.origin or self
         return self.empty if made_of.empty == self.empty else None
+
+    def may_be(self, text: str) -> bool:
+        """Whether it may be the empty container of this source text."""
+        if text in ("()", "{}"):
+            alike = self.kind == ("tuple" if text == "()" else "dict")
+            filled = any(node.things for node in self.fields.values()) and not self.shrinks
+            return alike and not filled
+        return self.emptiness == text
 
     def field(self, key: Key) -> Node:
         """The node of the part at `key`."""
