@@ -89,7 +89,7 @@ _CONTROL_FLOW: Final = frozenset(
 _GIVING_LEAVES: Final = frozenset(
     f"builtins.{name}"
     for name in (
-        *("abs", "all", "any", "float", "format", "hasattr", "hash", "int"),
+        *("abs", "float", "format", "hash", "int"),
         *("issubclass", "print", "repr", "round", "str"),
     )
 )
@@ -97,13 +97,18 @@ EMPTY_NODES: Final = frozenset({"optax.MaskedNode", "optax.EmptyState"})
 """Classes of libraries whose objects are empty pytrees."""
 
 _MAX_WRAPPERS: Final = 4
-_HARMLESS: Final = frozenset(
-    {"builtins.len", "builtins.callable", "builtins.id", "builtins.type", "builtins.range"}
+_HARMLESS: Final = frozenset({"builtins.len", "builtins.range"})
+_ASKING: Final = frozenset(
+    {"builtins.callable", "builtins.hasattr", "builtins.id", "builtins.type"}
 )
+"""Functions that tell of a container nothing about its parts."""
 _COPIES: Final = {
     "builtins.list": "list",
     "builtins.tuple": "tuple",
     "builtins.reversed": "list",
+    "builtins.sorted": "list",
+    "builtins.set": "set",
+    "builtins.frozenset": "set",
     "builtins.iter": "list",
 }
 
@@ -189,10 +194,10 @@ def call_thing(
 ) -> None:
     """Call one thing."""
     if isinstance(thing, Function):
-        reader.invoke(thing, arguments, result)
+        reader.invoke(thing, arguments, result, here)
     elif isinstance(thing, Bound):
         given = (thing.owner, *arguments.given)
-        reader.invoke(thing.function, replace(arguments, given=given), result)
+        reader.invoke(thing.function, replace(arguments, given=given), result, here)
     elif isinstance(thing, Class):
         _make(reader, thing, arguments, result, expr, here)
     elif isinstance(thing, Wrapped):
@@ -255,7 +260,7 @@ def _make(
     if found is not None:
         method = Function(found[0].node, found[0].module, found[0].scope)  # type: ignore[arg-type]
         given = (reader.flow.node(box), *arguments.given)
-        reader.invoke(method, replace(arguments, given=given), reader.flow.node())
+        reader.invoke(method, replace(arguments, given=given), reader.flow.node(), here)
         return
     names = [own.name for own in facts.fields]
     filled: set[str] = set()
@@ -328,6 +333,10 @@ def _call_outside(
         return
     if name in _HARMLESS:
         flow.add(result, LEAF)
+    elif name in _ASKING:
+        for value in arguments.given:
+            reader.shallow(value, spot, f"passed to {_called(expr)}")
+        flow.add(result, LEAF)
     elif name in EMPTY_NODES and not _all(arguments):
         flow.add(result, Box("object", spot, empty=f"{name}()"))
     elif name in _TRANSFORMS and arguments.given:
@@ -342,7 +351,7 @@ def _call_outside(
             flow.add(result, Wrapped(arguments.given[0], transform=transform))
     elif name in _TRANSFORMS:
         flow.add(result, Wrapped(flow.node(Outside(name)), arguments))
-    elif name in _COPIES and len(arguments.given) == 1:
+    elif name in _COPIES and len(arguments.given) == len(_all(arguments)) == 1:
         box = _box_for(reader, expr, _COPIES[name], spot)
         reader.elements(arguments.given[0], box.rest, here, expr)
         flow.add(result, box)
@@ -701,6 +710,31 @@ def _bool(reader: Reader, arguments: Arguments, result: Node, expr: ast.AST, her
     return True
 
 
+def _truths(reader: Reader, arguments: Arguments, result: Node, expr: ast.AST, here: Here) -> bool:
+    """`all(xs)` and `any(xs)`."""
+    from jaxmigrate.analysis.placeholders.reading import Use
+
+    items = reader.flow.node()
+    for value in arguments.given:
+        reader.elements(value, items, here, expr)
+    reader.truths.append(Use(items, spot_of(expr, here.module)))
+    reader.flow.add(result, LEAF)
+    return True
+
+
+def _folded(reader: Reader, arguments: Arguments, result: Node, expr: ast.AST, here: Here) -> bool:
+    """`sum(xs)`, `max(xs)`, `max(x, y)`: one of the items, or a number, and never None."""
+    if arguments.named or arguments.double is not None or not arguments.given:
+        return False
+    items = reader.flow.node(LEAF)
+    reader.elements(arguments.given[0], items, here, expr)
+    for value in arguments.given if len(arguments.given) > 1 else ():
+        reader.flow.flow(value, items)
+    reader.strict(items, here, expr)
+    reader.flow.flow_unless_placeholder(items, result)
+    return True
+
+
 def _models(*groups: tuple[Sequence[str], _Model]) -> dict[str, _Model]:
     return {name: model for names, model in groups for name in names}
 
@@ -719,4 +753,6 @@ _MODELS: Final = _models(
     (("builtins.enumerate",), _enumerate),
     (("dataclasses.replace",), _replaced),
     (("builtins.bool",), _bool),
+    (("builtins.all", "builtins.any"), _truths),
+    (("builtins.sum", "builtins.max", "builtins.min"), _folded),
 )

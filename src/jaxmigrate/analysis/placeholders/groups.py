@@ -300,7 +300,7 @@ class _Changes:
             if not sentinel.equal:
                 group.problem(spot, f"{spot.words} compares, and {sentinel.text} equals no other")
             things = [*_things_in(one), *_things_in(other)]
-            if any(isinstance(t, Box) and t.may_be(sentinel.text) for t in things):
+            if any(isinstance(t, Box) and self._may_equal(t) for t in things):
                 group.problem(spot, f"{spot.words} may compare it with another {sentinel.text}")
             if any(isinstance(t, Unseen) for t in things):
                 group.problem(
@@ -330,6 +330,12 @@ class _Changes:
             group.problem(spot, spelling.reason)
         elif self._comes_too_early(node, module):
             group.problem(spot, f"{spot.words} runs before {self._sentinel.cls} is defined")
+
+    def _may_equal(self, box: Box) -> bool:
+        """Whether a container may equal the sentinel: an empty NamedTuple equals any empty tuple."""
+        if "builtins.tuple" in self._sentinel.bases:
+            return box.may_be("()") or (box.kind == "object" and box.emptiness is not None)
+        return box.may_be(self._sentinel.text)
 
     def _is_default_without_hash(self, node: ast.AST, module: Module) -> bool:
         """Whether a dataclass would refuse the sentinel for the default of a field."""

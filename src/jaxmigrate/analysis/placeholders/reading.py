@@ -137,6 +137,9 @@ class Reader:
         self.class_tests: list[Use] = []
         self.equalities: list[tuple[Node, Node, Spot]] = []
         self.opposite: dict[Box, tuple[Node, ...]] = {}
+        self._stricts: list[tuple[Node, Here, Spot]] = []
+        self._caught: set[FunctionNode] = set()
+        self._calls_of: dict[FunctionNode, set[FunctionNode]] = {}
         self._left: set[tuple[Node, Spot]] = set()
         self._marked: set[Node] = set()
         self._images: dict[tuple[Key, Box], Box] = {}
@@ -151,6 +154,8 @@ class Reader:
         self.flow.solve()
         for function in list(self.functions.values()):
             self._enter(function)
+        self.flow.solve()
+        self._catch()
         self.flow.solve()
 
     def tree_call(self, node: ast.Call, module: Module) -> TreeCall | None:
@@ -206,14 +211,19 @@ class Reader:
 
     def strict(self, node: Node, here: Here, expr: ast.AST) -> None:
         """A use that fails for None: harmless, unless the failure is caught."""
-        if here.trying:
-            spot = spot_of(expr, here.module)
+        self._stricts.append((node, here, spot_of(expr, here.module)))
 
-            def arrived(thing: Thing) -> None:
-                if isinstance(thing, Placeholder):
-                    self._leaves(thing, Leaving(spot, "used where its error is caught"))
-
-            self.flow.listen(node, arrived)
+    def _catch(self) -> None:
+        """What fails for None where the failure is caught, there or in a caller, is asked for None by it."""
+        caught = set(self._caught)
+        waiting = list(caught)
+        while waiting:
+            more = self._calls_of.get(waiting.pop(), set()) - caught
+            caught |= more
+            waiting.extend(more)
+        for node, here, spot in self._stricts:
+            if here.trying or here.function in caught:
+                self.shallow(node, spot, "used where its error is caught")
 
     def expose(self, function: Function, spot: Spot, words: str) -> None:
         """Anybody may call a function: nothing is known of its arguments, and its results leave sight."""
@@ -386,9 +396,11 @@ class Reader:
                 if item.optional_vars is not None:
                     unseen = Unseen(spot_of(item.context_expr, here.module), "a with")
                     self.assign(item.optional_vars, self.flow.node(unseen), here)
-            self.block(node.body, here)
+            catching = any(_suppresses(item.context_expr) for item in node.items)
+            self.block(node.body, replace(here, trying=here.trying or catching))
         elif isinstance(node, ast.Try | ast.TryStar):
-            self.block(node.body, replace(here, trying=here.trying or bool(node.handlers)))
+            catching = any(_catches(handler.type) for handler in node.handlers)
+            self.block(node.body, replace(here, trying=here.trying or catching))
             here = replace(here, narrow=without(here.narrow, bound_in(node)))
             for handler in node.handlers:
                 if handler.name:
@@ -939,10 +951,14 @@ class Reader:
             callee, lambda thing: call_thing(self, thing, arguments, result, expr, here)
         )
 
-    def invoke(self, function: Function, arguments: Arguments, result: Node) -> None:
+    def invoke(self, function: Function, arguments: Arguments, result: Node, here: Here) -> None:
         """Call a function of the project."""
         node = function.node
         self.called.add(node)
+        if here.trying:
+            self._caught.add(node)
+        if here.function is not None:
+            self._calls_of.setdefault(here.function, set()).add(node)
         scope = function.module.scopes.scope_of[node]
         args = node.args
         positional = [*args.posonlyargs, *args.args]
@@ -999,6 +1015,21 @@ class Reader:
                 self.flow.flow(value, self.variable(scope, parameter.arg))
 
 
+def _catches(classes: ast.expr | None) -> bool:
+    """Whether a handler of these classes may catch what a use of None raises."""
+    if isinstance(classes, ast.Tuple):
+        return any(_catches(cls) for cls in classes.elts)
+    name = classes.attr if isinstance(classes, ast.Attribute) else getattr(classes, "id", "")
+    return name not in _OTHER_ERRORS
+
+
+def _suppresses(context: ast.expr) -> bool:
+    """Whether a `with` of this expression goes on after an error: `suppress(…)`, `pytest.raises(…)`."""
+    function = context.func if isinstance(context, ast.Call) else context
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    return name.lower().startswith(("suppress", "raises", "assertraises"))
+
+
 def _shrink(thing: Thing) -> None:
     if isinstance(thing, Box):
         thing.shrinks = True
@@ -1048,6 +1079,23 @@ def _words_of(node: ast.AST) -> str:
         ast.Match: "matched",
     }.get(type(node), f"used in a way that is not known ({type(node).__name__})")
 
+
+_OTHER_ERRORS = frozenset(
+    {
+        *(
+            "EOFError",
+            "FileExistsError",
+            "FileNotFoundError",
+            "IOError",
+            "ImportError",
+            "IndexError",
+        ),
+        *("KeyError", "KeyboardInterrupt", "MemoryError", "ModuleNotFoundError", "NameError"),
+        *("NotImplementedError", "OSError", "OverflowError", "PermissionError", "RecursionError"),
+        *("StopIteration", "SystemExit", "TimeoutError", "UnicodeDecodeError", "ZeroDivisionError"),
+    }
+)
+"""Errors that no use of None raises."""
 
 _PROPERTIES = frozenset({"builtins.property", "functools.cached_property"})
 _HARMLESS_DECORATORS = _PROPERTIES | {
