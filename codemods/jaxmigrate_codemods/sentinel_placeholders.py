@@ -14,13 +14,14 @@ With `--sentinel EXPR` every None that a tree is built with becomes EXPR (`optax
 only where every use of a tree is in sight: one that goes where the tool cannot look is held, with the
 line where it leaves sight.
 
-**Safety.** The same object, under the name that is left. Code that does without the sentinel where
-JAX has none (`try` and `except ImportError`, `hasattr`) works on every JAX and is left alone, as are
-names that the project binds itself.
+**Safety.** The same object, under the name that is left; `==` and `is` say the same of an axis, which
+is a number or None. Code that does without the sentinel where JAX has none (`try` and
+`except ImportError`, `hasattr`) works on every JAX and is left alone, as are names that the project
+binds itself.
 
 **Not touched.** `FROM_GDA`, `_UNSPECIFIED`, `zero_if_mapped` and `jax.core.token`, which nothing takes
-the place of without a look at the code, are reported with what JAX says to do; so are annotations in
-quotes, patterns and assignments.
+the place of without a look at the code, are reported with what JAX says to do; so are look-ups by a
+string, annotations in quotes, patterns and assignments.
 
 A None that is an argument, an option, a key, or a value in what is no tree stays.
 
@@ -41,6 +42,7 @@ import libcst as cst
 
 from jaxmigrate.api import (
     Action,
+    Bound,
     Change,
     Codemod,
     ComparedToNone,
@@ -52,6 +54,7 @@ from jaxmigrate.api import (
     NodeKind,
     RetiredUse,
     Site,
+    Span,
     TestedForNone,
     ToNone,
     Unimported,
@@ -127,6 +130,8 @@ class SentinelPlaceholders(Codemod):
             return [add_import(plan)]
         if isinstance(plan, Naming):
             return _renamed(node, plan)
+        if isinstance(plan, Bound):
+            return _apart([_binding(name, value) for name, value in plan.names])
         if isinstance(plan, Unimported):
             assert isinstance(node, cst.Import | cst.ImportFrom)
             return _unimported(node, plan)
@@ -191,6 +196,11 @@ def _site(use: RetiredUse, module: Facts) -> Site:
     span, sure = module.span(use.node), Confidence.PROVEN
     if use.change is None:
         return Site(span, Action.REPORT, sure, use.reason)
+    if isinstance(use.change, Bound):
+        line, _ = module.lines.position(span.end)
+        start = module.lines.line_start(line + 1)
+        below = Span(start, start)
+        return Site(below, Action.EDIT, sure, use.reason, plan=use.change, kind=NodeKind.INSERTION)
     is_import = isinstance(use.change, Unimported)
     kind = NodeKind.STATEMENT if is_import else NodeKind.EXPRESSION
     return Site(span, Action.EDIT, sure, use.reason, plan=use.change, kind=kind)
@@ -207,6 +217,12 @@ def _unimported(
 
 def _binding(name: str, value: str) -> cst.Assign:
     return cst.Assign([cst.AssignTarget(cst.Name(name))], cst.parse_expression(value))
+
+
+def _apart(statements: Sequence[cst.BaseSmallStatement]) -> list[cst.SimpleStatementLine]:
+    """Each statement on a line, the first below a blank one."""
+    first, *others = [cst.SimpleStatementLine([statement]) for statement in statements]
+    return [first.with_changes(leading_lines=[cst.EmptyLine(indent=False)]), *others]
 
 
 def _compared(node: cst.BaseExpression, plan: ComparedToNone) -> cst.BaseExpression:

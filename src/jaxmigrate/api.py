@@ -8,6 +8,7 @@ from jaxmigrate.analysis.handrolled import HandRolled, Mend
 from jaxmigrate.analysis.jaxnames import JAX_TREE_SINCE, RETIRED, TREE_MAPS, Retired
 from jaxmigrate.analysis.placeholders.groups import Change, Deed
 from jaxmigrate.analysis.retired import (
+    Bound,
     ComparedToNone,
     RetiredUse,
     TestedForNone,
@@ -38,6 +39,7 @@ __all__ = [
     "RETIRED",
     "TREE_MAPS",
     "Action",
+    "Bound",
     "Change",
     "Codemod",
     "ComparedToNone",

@@ -139,9 +139,8 @@ def _mismatches(a: Any, b: Any, path: _KeyPath) -> Iterator[Mismatch]:
     first, second = _node(a), _node(b)
     if first is not None and first.is_leaf:
         return
-    if a is None or b is None or first is None or second is None or type(a) is not type(b):
-        if a is not None or b is not None:
-            yield _mismatch(path, a, b)
+    if first is None or second is None or type(a) is not type(b):
+        yield _mismatch(path, a, b)
     elif _alike(a, b, first):
         for key, x, y in zip(first.keys, first.children, second.children, strict=True):
             yield from _mismatches(x, y, (*path, key))

@@ -87,7 +87,7 @@ def test_a_plug_in_runs_after_what_it_names(tmp_path: Path) -> None:
     [
         (["list"], ["other", "Rename old"]),
         (["explain", "other"], ["**Why.** It renames", "old(1)", "new(1)"]),
-        (["run", "--select", "none"], ["none-prefix, other, tree-aliases"]),
+        (["run", "--select", "none"], ["none-prefix, other, sentinel-placeholders, tree-aliases"]),
     ],
 )
 def test_a_plug_in_is_named_with_the_others(

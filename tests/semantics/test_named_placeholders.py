@@ -72,10 +72,20 @@ def readings(python: str, folders: list[Path]) -> dict[str, object]:
     return found
 
 
+def old_readings(folders: list[Path]) -> dict[str, object]:
+    """What programs come to on JAX 0.4.28."""
+    return readings(str(oracle.old_python()), folders)
+
+
+def newest_readings(folders: list[Path]) -> dict[str, object]:
+    """What programs come to on the JAX of this Python."""
+    return readings(sys.executable, folders)
+
+
 @lru_cache(maxsize=1)
 def old() -> dict[str, object]:
     """What every program gives before, on JAX 0.4.28."""
-    return readings(str(oracle.old_python()), [case.folder / "before" for case in CASES])
+    return old_readings([case.folder / "before" for case in CASES])
 
 
 @lru_cache(maxsize=1)
@@ -89,7 +99,7 @@ def new(place: Path) -> dict[str, object]:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(text, encoding="utf-8")
         folders.append(folder)
-    return readings(sys.executable, folders)
+    return newest_readings(folders)
 
 
 @pytest.fixture(scope="module")

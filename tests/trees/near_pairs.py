@@ -60,11 +60,14 @@ tree_util.register_pytree_node(Box, lambda b: (b.children, b.label), lambda aux,
 tree_util.register_pytree_with_keys(
     Keyed, Keyed.with_keys, lambda aux, children: Keyed((*children,), aux)
 )
-tree_util.register_pytree_with_keys(
-    State,
-    lambda s: ([(GetAttrKey("weight"), s.weight), (GetAttrKey("bias"), s.bias)], s.label),
-    lambda label, children: State(*children, label),
-)
+if hasattr(tree_util, "register_dataclass"):
+    tree_util.register_dataclass(State, ["weight", "bias"], ["label"])
+else:  # JAX 0.4.20
+    tree_util.register_pytree_with_keys(
+        State,
+        lambda s: ([(GetAttrKey("weight"), s.weight), (GetAttrKey("bias"), s.bias)], s.label),
+        lambda label, children: State(*children, label),
+    )
 
 EMPTY: tuple[Callable[[], Any], ...] = (tuple, list, dict, Empty, OrderedDict, lambda: Box(()))
 

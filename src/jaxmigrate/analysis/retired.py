@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from jaxmigrate.analysis.helper import place_for_helper
 from jaxmigrate.analysis.jaxnames import (
     BATCHING_MODULES,
     NOT_MAPPED,
@@ -66,12 +67,22 @@ class Unimported:
     bound: tuple[tuple[str, str], ...] = ()
 
 
-Change: TypeAlias = ToNone | ComparedToNone | TestedForNone | Unimported
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """New statements that bind each name to the value behind it, behind a blank line."""
+
+    names: tuple[tuple[str, str], ...]
+
+
+Change: TypeAlias = ToNone | ComparedToNone | TestedForNone | Unimported | Bound
 
 
 @dataclass(frozen=True, slots=True)
 class RetiredUse:
-    """A node that uses a retired sentinel; `change` is None where it needs a person."""
+    """A node that uses a retired sentinel; `change` is None where it needs a person.
+
+    What is `Bound` goes to the line below the node.
+    """
 
     node: ast.expr | ast.stmt
     reason: str
@@ -81,6 +92,7 @@ class RetiredUse:
 def retired_uses(facts: Facts) -> Iterator[RetiredUse]:
     """Every use of a retired sentinel in a module, and the imports that change with them."""
     yield from _unreplaced(facts)
+    yield from _by_string(facts)
     yield from _Uses(facts).found()
 
 
@@ -97,6 +109,19 @@ def _unreplaced(facts: Facts) -> Iterator[RetiredUse]:
             name = f"{statement.module}.{alias.name}"
             if statement.level == 0 and name in UNREPLACED_SENTINELS:
                 yield RetiredUse(statement, f"{name} {UNREPLACED_SENTINELS[name]}")
+
+
+def _by_string(facts: Facts) -> Iterator[RetiredUse]:
+    """Look-ups of a sentinel by a string, with nothing to fall back to."""
+    for node, scope in facts.calls_of({"builtins.getattr"}):
+        if len(node.args) != 2 or not isinstance(node.args[1], ast.Constant):
+            continue
+        owner = facts.project.name_of(node.args[0], scope, facts.module)
+        dotted = f"{owner}.{node.args[1].value!s}"
+        if dotted in RETIRED_SENTINELS:
+            yield RetiredUse(node, f"{_gone(dotted)}; it is looked up by a string")
+        elif dotted in UNREPLACED_SENTINELS:
+            yield RetiredUse(node, f"{dotted} {UNREPLACED_SENTINELS[dotted]}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +182,9 @@ class _Uses:
         scope, name = each.home
         bindings = scope.bindings.get(name, [])
         ours = {other.alias for other in all_of_them if other.home == each.home}
-        if any(binding.node not in ours for binding in bindings) or name in scope.rebound_outside:
+        if name in scope.rebound_outside:
+            return f"{_gone(each.dotted)}; {name} is bound outside of where it is imported"
+        if any(binding.node not in ours for binding in bindings):
             if self._has_fallback(each.statement, name):
                 return ""
             return f"{_gone(each.dotted)}; {name} is bound to something else as well"
@@ -332,20 +359,43 @@ class _Uses:
         by_statement: dict[ast.ImportFrom, list[_Imported]] = {}
         for each in imported:
             by_statement.setdefault(each.statement, []).append(each)
+        below: list[tuple[str, str]] = []
+        place = self._place_below(by_statement)
         for statement, ours in by_statement.items():
             all_go = len(ours) == len(statement.names)
             stays = all_go and not self.facts.fills_lines(statement)
-            bound = tuple(
-                (each.home[1], "None" if each.dotted in NOT_MAPPED else "type(None)")
-                for each in ours
-                if stays or self._is_asked_for(each.home, each.alias)
-            )
+            bound: list[tuple[str, str]] = []
+            for each in ours:
+                if stays or self._is_asked_for(each.home, each.alias):
+                    apart = not stays and place is not None and self._can_move(each)
+                    (below if apart else bound).append(_value(each))
             names = frozenset(each.alias.name for each in ours)
-            yield RetiredUse(
-                statement,
-                ", ".join(dict.fromkeys(_gone(each.dotted) for each in ours)),
-                Unimported(names, bound),
-            )
+            reason = ", ".join(dict.fromkeys(_gone(each.dotted) for each in ours))
+            yield RetiredUse(statement, reason, Unimported(names, tuple(bound)))
+        if place is not None and below:
+            names_below = tuple(dict.fromkeys(below))
+            yield RetiredUse(place, "somebody may still ask for it here", Bound(names_below))
+
+    def _place_below(self, changed: Mapping[ast.ImportFrom, list[_Imported]]) -> ast.stmt | None:
+        """The last import at the top of the module, if what goes below it can stand apart there.
+
+        It cannot if the module begins with that import, and may go on without it.
+        """
+        place = place_for_helper(self.facts.module)
+        if place is None:
+            return None
+        line, _ = self.facts.lines.position(self.facts.span(place).end)
+        goes = not isinstance(place, ast.ImportFrom) or (
+            len(changed.get(place, ())) in (0, len(place.names))
+        )
+        if line == self.facts.lines.line_count or (goes and place is self.facts.tree.body[0]):
+            return None
+        return place
+
+    def _can_move(self, each: _Imported) -> bool:
+        """Whether a name can be bound behind the imports, where no comment can keep it from being so."""
+        parent = self.scopes.parents.get(each.statement)
+        return isinstance(parent, ast.Module) and _SKIP not in self.facts.text
 
     def _is_asked_for(self, home: _Name, alias: ast.alias) -> bool:
         """Whether a name must stay bound once the uses that can be edited are."""
@@ -438,6 +488,11 @@ def annotated(node: ast.AST, module: Module) -> bool:
     if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef):
         return node is parent.returns
     return isinstance(parent, ast.arg | ast.AnnAssign) and node is parent.annotation
+
+
+def _value(imported: _Imported) -> tuple[str, str]:
+    """A name and what it was bound to, spelled."""
+    return imported.home[1], "None" if imported.dotted in NOT_MAPPED else "type(None)"
 
 
 def _gone(dotted: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import TYPE_CHECKING, cast
 
 from jaxmigrate.codemod import Codemod, NodeKind, Site
@@ -67,7 +68,7 @@ def rewrite(
         stack.append(_Open(site))
     while len(stack) > 1:
         close()
-    return top.inner, done
+    return _closed_up(top.inner, lines), done
 
 
 @dataclass(slots=True)
@@ -225,20 +226,62 @@ def _dedent(source: str, indent: str, newline: str) -> str | None:
 
 
 def _whole_lines(span: Span, lines: LineIndex) -> Span:
-    """The lines of a span, with blank ones below that only set apart what goes."""
     first, _ = lines.position(span.start)
     last, _ = lines.position(span.end)
-    below = last + 1
-    while below <= lines.line_count and not lines.line_text(below).strip():
-        below += 1
-    above = first - 1
-    while above > 0 and not lines.line_text(above).strip():
-        above -= 1
-    begins = above == 0 or lines.line_text(above).rstrip().endswith(":")
-    needless = below - last - 1 if begins else min(first - above, below - last) - 1
-    last += needless
     end = lines.line_start(last + 1) if last < lines.line_count else span.end
     return Span(lines.line_start(first), end)
+
+
+def _closed_up(edits: Sequence[Edit], lines: LineIndex) -> list[Edit]:
+    """The edits, statements that go taking along the blank lines that only set them apart.
+
+    Where a block begins that is all below them, elsewhere as many as stand on both sides.
+    """
+    found: list[Edit] = []
+    run_begins = False
+    for edit, following in zip_longest(edits, edits[1:]):
+        before = found[-1].span.end if found else 0
+        joins = bool(found) and before == edit.span.start
+        first, _ = lines.position(edit.span.start)
+        last, column = lines.position(edit.span.end)
+        gone = edit.statements == 0 and not edit.text and column == 1
+        run_begins = gone and (_begins(first, lines) or (joins and run_begins))
+        if gone:
+            highest, _ = lines.position(before)
+            lowest = lines.line_count
+            if following is not None:
+                lowest, _ = lines.position(following.span.start)
+            above, below = _blank_above(first, highest, lines), _blank_below(last, lowest, lines)
+            up = 0 if run_begins else min(above, below)
+            down = below if run_begins else 0
+            span = Span(lines.line_start(first - up), lines.line_start(last + down))
+            edit = Edit(span, "", 0)
+        found.append(edit)
+    return found
+
+
+def _begins(line: int, lines: LineIndex) -> bool:
+    """Whether a line is the first of the file, or of an indented block."""
+    if line == 1:
+        return True
+    above = lines.line_text(line - 1).strip()
+    return above.endswith(":") and not above.startswith("#")
+
+
+def _blank_above(line: int, highest: int, lines: LineIndex) -> int:
+    """How many blank lines stand right above a line, `highest` the first that may count."""
+    count = 0
+    while line - count > highest and not lines.line_text(line - count - 1).strip():
+        count += 1
+    return count
+
+
+def _blank_below(line: int, lowest: int, lines: LineIndex) -> int:
+    """How many blank lines stand from a line on, before `lowest`."""
+    count = 0
+    while line + count < lowest and not lines.line_text(line + count).strip():
+        count += 1
+    return count
 
 
 def _overlap(codemod: Codemod, span: Span) -> Overlap:

@@ -87,11 +87,7 @@ _CONTROL_FLOW: Final = frozenset(
     for name in ("associative_scan", "cond", "fori_loop", "map", "scan", "switch", "while_loop")
 )
 _GIVING_LEAVES: Final = frozenset(
-    f"builtins.{name}"
-    for name in (
-        *("abs", "float", "format", "hash", "int"),
-        *("issubclass", "print", "repr", "round", "str"),
-    )
+    f"builtins.{name}" for name in ("format", "hash", "issubclass", "print", "repr", "str")
 )
 EMPTY_NODES: Final = frozenset({"optax.MaskedNode", "optax.EmptyState"})
 """Classes of libraries whose objects are empty pytrees."""
@@ -99,7 +95,8 @@ EMPTY_NODES: Final = frozenset({"optax.MaskedNode", "optax.EmptyState"})
 _MAX_WRAPPERS: Final = 4
 _HARMLESS: Final = frozenset({"builtins.len", "builtins.range"})
 _ASKING: Final = frozenset(
-    {"builtins.callable", "builtins.hasattr", "builtins.id", "builtins.type"}
+    f"builtins.{name}"
+    for name in ("abs", "callable", "complex", "float", "hasattr", "id", "int", "round", "type")
 )
 """Functions that tell of a container nothing about its parts."""
 _COPIES: Final = {

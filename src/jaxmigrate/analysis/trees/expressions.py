@@ -65,21 +65,21 @@ def _spot(node: ast.expr, frame: Frame) -> tuple[str, int, int]:
 
 
 def _words(node: ast.expr, frame: Frame) -> str:
-    """A few words on where a None stands."""
-    parent = frame.module.scopes.parents.get(node)
+    """A few words on where a None stands, as it is spelled there."""
+    parent, spelled = frame.module.scopes.parents.get(node), ast.unparse(node)
     if isinstance(parent, ast.Dict):
         for key, value in zip(parent.keys, parent.values, strict=True):
             if value is node and key is not None:
-                return f"{ast.unparse(key)}: None"
+                return f"{ast.unparse(key)}: {spelled}"
     if isinstance(parent, ast.keyword) and parent.arg:
-        return f"{parent.arg}=None"
+        return f"{parent.arg}={spelled}"
     if isinstance(parent, ast.arguments):
-        return f"{_parameter_of(node, parent)}=None by default"
+        return f"{_parameter_of(node, parent)}={spelled} by default"
     if isinstance(parent, ast.Assign):
-        return f"{ast.unparse(parent.targets[0])} = None"
+        return f"{ast.unparse(parent.targets[0])} = {spelled}"
     if isinstance(parent, ast.Return):
-        return "returns None"
-    return _shortened(ast.unparse(parent)) if isinstance(parent, ast.expr) else "None"
+        return f"returns {spelled}"
+    return _shortened(ast.unparse(parent)) if isinstance(parent, ast.expr) else spelled
 
 
 def _parameter_of(default: ast.expr, signature: ast.arguments) -> str:
