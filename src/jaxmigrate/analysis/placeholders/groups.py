@@ -10,7 +10,8 @@ from typing import TypeAlias
 
 from jaxmigrate.analysis.guards import Guard, Question, plan_guard
 from jaxmigrate.analysis.on_none import Place
-from jaxmigrate.analysis.placeholders.reading import Asker, Leaving, Meeting, Reader
+from jaxmigrate.analysis.placeholders.reading import Reader
+from jaxmigrate.analysis.placeholders.records import Asker, Leaving, Meeting
 from jaxmigrate.analysis.placeholders.sentinel import (
     Sentinel,
     Spelling,

@@ -17,6 +17,7 @@ from jaxmigrate.analysis.on_none import (
     callable_on_none,
     definitions_of,
 )
+from jaxmigrate.analysis.placeholders.records import Here, Meeting
 from jaxmigrate.analysis.placeholders.things import (
     ANY,
     LEAF,
@@ -31,7 +32,7 @@ from jaxmigrate.analysis.placeholders.things import (
 )
 
 if TYPE_CHECKING:
-    from jaxmigrate.analysis.placeholders.reading import Here, Reader
+    from jaxmigrate.analysis.placeholders.reading import Reader
 
 _ALONG = "mapped along with a tree that is not in sight"
 
@@ -165,8 +166,6 @@ def _map_thing(
         if found.none is not True:
             flow.add(target, thing)
         if others:
-            from jaxmigrate.analysis.placeholders.reading import Meeting
-
             reader.meetings.append(Meeting(found.call, thing, others, found.none is True))
         if found.none is not False:
             _call_leaf(reader, found, thing, others, target)

@@ -15,13 +15,13 @@ Key: TypeAlias = Hashable
 FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
-class Any(enum.Enum):
+class Anywhere(enum.Enum):
     """The key of whatever stands at a place that is not known."""
 
     KEY = enum.auto()
 
 
-ANY: Final = Any.KEY
+ANY: Final = Anywhere.KEY
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,241 @@
+"""Names, attributes and parts: what they stand for, and what is put into them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from jaxmigrate.analysis.placeholders.records import Here
+from jaxmigrate.analysis.placeholders.things import (
+    LEAF,
+    Arguments,
+    Bound,
+    Box,
+    Class,
+    File,
+    Function,
+    Key,
+    Leaf,
+    Method,
+    Node,
+    Outside,
+    Placeholder,
+    Spot,
+    Structure,
+    Thing,
+    Unseen,
+    Wrapped,
+    spot_of,
+)
+from jaxmigrate.analysis.project import Definition, Entity, External, Module, Submodule
+from jaxmigrate.analysis.scopes import Kind, Scope
+
+if TYPE_CHECKING:
+    from jaxmigrate.analysis.placeholders.reading import Reader
+
+PROPERTIES: Final = frozenset({"builtins.property", "functools.cached_property"})
+"""Decorators that make a method an attribute."""
+
+
+def read_name(reader: Reader, name: str, scope: Scope, module: Module, node: ast.AST) -> Node:
+    owner = scope.owner(name)
+    if owner is None:
+        return _entities(
+            reader, reader.project.lookup(name, scope, module), spot_of(node, module), name
+        )
+    kinds = {binding.kind for binding in owner.bindings[name]}
+    if kinds == {Kind.IMPORT}:
+        entities = reader.project.lookup(name, scope, module)
+        return _entities(reader, entities, spot_of(node, module), name)
+    if Kind.IMPORT in kinds:
+        joined = reader.flow.node()
+        reader.flow.flow(reader.variable(owner, name), joined)
+        entities = reader.project.lookup(name, scope, module)
+        imported = [e for e in entities if not isinstance(e, Definition) or e.scope != owner]
+        reader.flow.flow(_entities(reader, imported, spot_of(node, module), name), joined)
+        return joined
+    return reader.variable(owner, name)
+
+
+def _entities(reader: Reader, entities: Sequence[Entity], spot: Spot, words: str) -> Node:
+    node = reader.flow.node()
+    if not entities:
+        reader.flow.add(node, Unseen(spot, words))
+    for entity in entities:
+        if isinstance(entity, External):
+            reader.flow.add(node, Outside(entity.name))
+        elif isinstance(entity, Submodule):
+            reader.flow.add(node, File(entity.module))
+        elif isinstance(entity, Definition):
+            reader.flow.flow(reader.variable(entity.scope, entity.node.name), node)
+        else:
+            names = [
+                name
+                for name, bindings in entity.scope.bindings.items()
+                if any(binding.value is entity.expr for binding in bindings)
+            ]
+            for name in names:
+                reader.flow.flow(reader.variable(entity.scope, name), node)
+    return node
+
+
+def read_attribute(reader: Reader, owner: Node, name: str, target: Node, spot: Spot) -> None:
+    """`target` is the attribute `name` of what is at `owner`."""
+
+    def arrived(thing: Thing) -> None:
+        if isinstance(thing, Box) and thing.cls is not None:
+            _object_attribute(reader, thing, thing.cls, name, target)
+        elif isinstance(thing, Box):
+            reader.flow.add(target, Method(thing, name))
+        elif isinstance(thing, Outside):
+            reader.flow.add(target, Outside(f"{thing.name}.{name}"))
+        elif isinstance(thing, File):
+            _member(reader, thing.module, name, target, spot)
+        elif isinstance(thing, Class):
+            _class_attribute(reader, thing.definition, name, target, spot)
+        elif isinstance(thing, Leaf):
+            reader.flow.add(target, LEAF)
+        elif isinstance(thing, Structure) and name == "unflatten":
+            holder = reader.flow.node(Outside("jax.tree.unflatten"))
+            reader.flow.add(target, Wrapped(holder, Arguments((reader.flow.node(thing),))))
+        elif isinstance(thing, Structure) and name.startswith("num_"):
+            reader.flow.add(target, LEAF)
+        elif isinstance(thing, Structure):
+            reader.leave(reader.flow.node(thing), spot, f"its structure is asked for {name}")
+            reader.flow.add(target, Unseen(spot, f".{name}"))
+        elif isinstance(thing, Unseen):
+            reader.flow.add(target, Unseen(spot, f".{name}", thing.about_trees))
+        elif not isinstance(thing, Placeholder):
+            reader.flow.add(target, Unseen(spot, f".{name}"))
+
+    reader.flow.listen(owner, arrived)
+
+
+def _member(reader: Reader, module: Module, name: str, target: Node, spot: Spot) -> None:
+    bound = module.scopes.module.bindings.get(name)
+    if bound is not None and all(binding.kind is not Kind.IMPORT for binding in bound):
+        reader.flow.flow(reader.variable(module.scopes.module, name), target)
+        return
+    entities = reader.project.member(Submodule(module), name)
+    reader.flow.flow(_entities(reader, entities, spot, f".{name}"), target)
+
+
+def _object_attribute(
+    reader: Reader, box: Box, definition: Definition, name: str, target: Node
+) -> None:
+    reader.flow.flow(box.field(name), target)
+    reader.flow.flow(box.rest, target)
+    found = reader.classes.method(definition, name)
+    owner = reader.flow.node(box)
+    if found is not None:
+        method, _ = found
+        _bind(reader, method, owner, target)
+        return
+    if name == "_replace":
+        reader.flow.add(target, Method(box, name))
+        return
+    outside = _outside_bases(reader, definition)
+    if outside and not _is_field(reader, definition, name) and not box.field(name).things:
+        reader.flow.add(target, Outside(f"{outside[0]}.{name}"))
+    for base in reader.classes.lineage(definition):
+        scope = base.module.scopes.scope_of[base.node]
+        if name in scope.bindings and not _is_field(reader, definition, name):
+            reader.flow.flow(reader.variable(scope, name), target)
+
+
+def _is_field(reader: Reader, definition: Definition, name: str) -> bool:
+    return any(f.name == name for f in reader.classes.facts(definition).fields)
+
+
+def _outside_bases(reader: Reader, definition: Definition) -> list[str]:
+    found: list[str] = []
+    for base in reader.classes.lineage(definition):
+        assert isinstance(base.node, ast.ClassDef)
+        for expr in base.node.bases:
+            name = reader.project.name_of(expr, base.scope, base.module)
+            if name is not None and name != "builtins.object":
+                found.append(name)
+    return found
+
+
+def _bind(reader: Reader, method: Definition, owner: Node, target: Node) -> None:
+    node = method.node
+    assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    names = {reader.project.name_of(d, method.scope, method.module) for d in node.decorator_list}
+    variable = reader.variable(method.scope, node.name)
+    here = Here(method.module, method.scope)
+    if "builtins.staticmethod" in names:
+        reader.flow.flow(variable, target)
+        return
+
+    def arrived(thing: Thing) -> None:
+        if isinstance(thing, Function) and names & PROPERTIES:
+            reader.call(reader.flow.node(Bound(thing, owner)), Arguments(), target, node, here)
+        elif isinstance(thing, Function):
+            reader.flow.add(target, Bound(thing, owner))
+        elif isinstance(thing, Wrapped):
+            reader.flow.add(target, Wrapped(reader.flow.node(thing), Arguments((owner,))))
+        else:
+            reader.flow.add(target, thing)
+
+    reader.flow.listen(variable, arrived)
+
+
+def _class_attribute(
+    reader: Reader, definition: Definition, name: str, target: Node, spot: Spot
+) -> None:
+    for base in reader.classes.lineage(definition):
+        scope = base.module.scopes.scope_of[base.node]
+        if name in scope.bindings:
+            reader.flow.flow(reader.variable(scope, name), target)
+            return
+    outside = _outside_bases(reader, definition)
+    if outside:
+        reader.flow.add(target, Outside(f"{outside[0]}.{name}"))
+    else:
+        reader.flow.add(target, Unseen(spot, f".{name}"))
+
+
+def store_part(reader: Reader, owner: Node, key: Key, value: Node, spot: Spot) -> None:
+    """Put what is at a node into what is at another."""
+
+    def arrived(thing: Thing) -> None:
+        if isinstance(thing, Box):
+            thing.empty = None
+            reader.flow.flow(value, thing.field(key))
+        elif isinstance(thing, File) and isinstance(key, str):
+            reader.flow.flow(value, reader.variable(thing.module.scopes.module, key))
+        elif not isinstance(thing, Leaf | Placeholder):
+            reader.leave(value, spot, "put into something that is not in sight")
+
+    reader.flow.listen(owner, arrived)
+
+
+def merge_parts(reader: Reader, source: Node, box: Box) -> None:
+    """The parts of what is at a node are parts of a box too."""
+
+    def arrived(thing: Thing) -> None:
+        if isinstance(thing, Box):
+            thing.watch(lambda key, part: reader.flow.flow(part, box.field(key)))
+        elif isinstance(thing, Unseen):
+            reader.flow.add(box.rest, thing)
+
+    reader.flow.listen(source, arrived)
+
+
+def read_elements(reader: Reader, source: Node, target: Node, here: Here, expr: ast.AST) -> None:
+    """What iterating over what is at a node gives."""
+    reader.strict(source, here, expr)
+
+    def arrived(thing: Thing) -> None:
+        if isinstance(thing, Box) and thing.kind == "dict":
+            reader.flow.add(target, LEAF)
+        elif isinstance(thing, Box):
+            thing.watch(lambda _, part: reader.flow.flow(part, target))
+        elif isinstance(thing, Leaf | Unseen):
+            reader.flow.add(target, thing)
+        elif not isinstance(thing, Placeholder):
+            reader.flow.add(target, Unseen(spot_of(expr, here.module), "an iteration"))
+
+    reader.flow.listen(source, arrived)
