@@ -299,11 +299,13 @@ def _call_outside(
     elif name in EMPTY_NODES and not all_of(arguments):
         flow.add(result, Box("object", spot, empty=f"{name}()"))
     elif name in _TRANSFORMS and arguments.given:
+        options = replace(arguments, given=() if name == "jax.eval_shape" else arguments.given[1:])
+        give_away(reader, options, spot, f"passed to {called(expr)}")
         transform = _TRANSFORMS[name]
         if transform == "call":
             rest = replace(arguments, given=arguments.given[1:])
             reader.call(arguments.given[0], rest, result, expr, here)
-        elif "argnums" in arguments.named and transform:
+        elif transform and ("argnums" in arguments.named or len(arguments.given) > 1):
             give_away(reader, arguments, spot, f"passed to {called(expr)}")
             flow.add(result, Unseen(spot, "a gradient by argnums"))
         else:
@@ -313,6 +315,8 @@ def _call_outside(
     elif name in _COPIES and len(arguments.given) == len(all_of(arguments)) == 1:
         box = box_for(reader, expr, _COPIES[name], spot)
         reader.elements(arguments.given[0], box.rest, here, expr)
+        if box.kind == "set":
+            reader.shallow(box.rest, spot, "put into a set")
         flow.add(result, box)
     elif name.rpartition(".")[2] in _EQUALITIES or name in _EQUALITIES:
         for other in arguments.given[1:]:

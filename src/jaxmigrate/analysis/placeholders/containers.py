@@ -39,6 +39,8 @@ def call_method(
         flow.add(result, image)
     elif name in ("get", "pop", "setdefault") and box.kind == "dict":
         box.shrinks = box.shrinks or name == "pop"
+        for asked in arguments.given[:1]:
+            reader.shallow(asked, spot, "used as a key")
         flow.load(flow.node(box), key, result)
         for default in arguments.given[1:]:
             flow.flow(default, result)

@@ -68,7 +68,7 @@ def _subscript(reader: Reader, expr: ast.Subscript, here: Here, _form: Form) -> 
     result = reader.flow.node()
     owner = reader.value(expr.value, here)
     reader.strict(owner, here, expr)
-    reader.value(expr.slice, here)
+    reader.key(expr.slice, here)
     if isinstance(expr.slice, ast.Slice):
         reader.flow.flow_unless_placeholder(owner, result)
     else:
@@ -209,7 +209,7 @@ def _dict(reader: Reader, expr: ast.Dict, here: Here, _form: Form) -> Node:
             reader.flow.flow(reader.value(item, here), result)
             reader.merge(reader.value(item, here), box)
             continue
-        reader.value(key, here, Form.ARGUMENT)
+        reader.key(key, here)
         reader.flow.flow(reader.value(item, here, Form.BUILT), box.field(key_at(key)))
     return reader.flow.node(box)
 
@@ -226,7 +226,10 @@ def _sequence(
             reader.elements(reader.value(item.value, here), box.rest, here, item)
         else:
             node = box.rest if starred else box.field(index)
-            reader.flow.flow(reader.value(item, here, Form.BUILT), node)
+            value = reader.value(item, here, Form.BUILT)
+            reader.flow.flow(value, node)
+            if kind == "set":
+                reader.shallow(value, spot_of(item, here.module), "put into a set")
     return reader.flow.node(box)
 
 
@@ -251,11 +254,14 @@ def _comprehension(
     kind = "dict" if isinstance(expr, ast.DictComp) else "list"
     box = Box(kind, spot_of(expr, here.module))
     if isinstance(expr, ast.DictComp):
-        reader.value(expr.key, inner)
+        reader.key(expr.key, inner)
         item = expr.value
     else:
         item = expr.elt
-    reader.flow.flow(reader.value(item, inner, Form.BUILT), box.rest)
+    value = reader.value(item, inner, Form.BUILT)
+    reader.flow.flow(value, box.rest)
+    if isinstance(expr, ast.SetComp):
+        reader.shallow(value, spot_of(item, here.module), "put into a set")
     return reader.flow.node(box)
 
 

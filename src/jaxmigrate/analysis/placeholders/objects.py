@@ -85,7 +85,7 @@ def read_attribute(reader: Reader, owner: Node, name: str, target: Node, spot: S
 
     def arrived(thing: Thing) -> None:
         if isinstance(thing, Box) and thing.cls is not None:
-            _object_attribute(reader, thing, thing.cls, name, target)
+            _object_attribute(reader, thing, thing.cls, name, target, spot)
         elif isinstance(thing, Box):
             reader.flow.add(target, Method(thing, name))
         elif isinstance(thing, Outside):
@@ -122,7 +122,7 @@ def _member(reader: Reader, module: Module, name: str, target: Node, spot: Spot)
 
 
 def _object_attribute(
-    reader: Reader, box: Box, definition: Definition, name: str, target: Node
+    reader: Reader, box: Box, definition: Definition, name: str, target: Node, spot: Spot
 ) -> None:
     reader.flow.flow(box.field(name), target)
     reader.flow.flow(box.rest, target)
@@ -132,16 +132,35 @@ def _object_attribute(
         method, _ = found
         _bind(reader, method, owner, target)
         return
-    if name == "_replace":
-        reader.flow.add(target, Method(box, name))
+    if name == "_replace" or (name == "replace" and box.children is not None):
+        reader.flow.add(target, Method(box, "_replace"))
         return
-    outside = _outside_bases(reader, definition)
-    if outside and not _is_field(reader, definition, name) and not box.field(name).things:
-        reader.flow.add(target, Outside(f"{outside[0]}.{name}"))
+    if _is_field(reader, definition, name):
+        return
+    is_bound = name in reader.stored
     for base in reader.classes.lineage(definition):
         scope = base.module.scopes.scope_of[base.node]
-        if name in scope.bindings and not _is_field(reader, definition, name):
+        if name in scope.bindings:
+            is_bound = True
             reader.flow.flow(reader.variable(scope, name), target)
+    if not is_bound:
+        _foreign_attribute(reader, owner, definition, name, target, spot)
+
+
+def _foreign_attribute(
+    reader: Reader, owner: Node, definition: Definition, name: str, target: Node, spot: Spot
+) -> None:
+    """An attribute that nothing in the project binds: a base's that is out of sight, or `__dict__`."""
+    outside = _outside_bases(reader, definition)
+    foreign = Outside(f"{outside[0]}.{name}") if outside else None
+    if foreign is not None and name.startswith("assert"):
+        reader.flow.add(target, foreign)
+    elif foreign is not None and not name.startswith("__"):
+        bound = Wrapped(reader.flow.node(foreign), Arguments((owner,)))
+        reader.flow.add(target, bound)
+    elif name not in ("__class__", "__name__"):
+        reader.leave(owner, spot, f"asked for {name}")
+        reader.flow.add(target, Unseen(spot, f".{name}"))
 
 
 def _is_field(reader: Reader, definition: Definition, name: str) -> bool:
@@ -152,11 +171,13 @@ def _outside_bases(reader: Reader, definition: Definition) -> list[str]:
     found: list[str] = []
     for base in reader.classes.lineage(definition):
         assert isinstance(base.node, ast.ClassDef)
-        for expr in base.node.bases:
-            name = reader.project.name_of(expr, base.scope, base.module)
-            if name is not None and name != "builtins.object":
-                found.append(name)
-    return found
+        for written in base.node.bases:
+            expr = written.value if isinstance(written, ast.Subscript) else written
+            entities = reader.project.resolve(expr, base.scope, base.module)
+            found.extend(entity.name for entity in entities if isinstance(entity, External))
+            if not entities:
+                found.append("unknown")
+    return [name for name in found if name not in ("builtins.object", "typing.Generic")]
 
 
 def _bind(reader: Reader, method: Definition, owner: Node, target: Node) -> None:

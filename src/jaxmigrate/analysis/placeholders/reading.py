@@ -54,6 +54,7 @@ class Reader:
         self.variables: dict[tuple[Scope, str], Node] = {}
         self.returned: dict[FunctionNode, Node] = {}
         self.functions: dict[FunctionNode, Function] = {}
+        self.stored: set[str] = set()
         self.called: set[FunctionNode] = set()
         self.out_of_sight: set[FunctionNode] = set()
         self.objects: dict[ast.AST, Box] = {}
@@ -77,6 +78,10 @@ class Reader:
 
     def read(self, modules: Iterable[Module]) -> None:
         """Read modules and let everything flow, functions that nobody calls last."""
+        modules = list(modules)
+        for module in modules:
+            stores = (a.attr for a, _ in module.scopes.attributes if isinstance(a.ctx, ast.Store))
+            self.stored.update(stores)
         for module in modules:
             self._calls[module] = {c.node: c for c in tree_calls(module, self.project)}
             read_block(self, module.tree.body, Here(module, module.scopes.module))
@@ -344,6 +349,11 @@ class Reader:
     def value(self, expr: ast.expr, here: Here, form: Form = Form.BOUND) -> Node:
         """The node of what an expression gives; `form` is what a None in its place would be."""
         return read_value(self, expr, here, form)
+
+    def key(self, expr: ast.expr, here: Here) -> None:
+        """Read an expression that something is looked up by."""
+        value = self.value(expr, here, Form.ARGUMENT)
+        self.shallow(value, spot_of(expr, here.module), "used as a key")
 
     def truth(self, expr: ast.expr, here: Here) -> None:
         """Read an expression that is asked whether it is true."""

@@ -267,7 +267,7 @@ def assign(reader: Reader, target: ast.expr, value: Node, here: Here) -> None:
                 part = reader.flow.node(box)
             assign(reader, item, part, here)
     elif isinstance(target, ast.Subscript):
-        reader.value(target.slice, here)
+        reader.key(target.slice, here)
         owner = reader.value(target.value, here)
         reader.store(owner, key_at(target.slice), value, spot_of(target, here.module))
     elif isinstance(target, ast.Attribute):
