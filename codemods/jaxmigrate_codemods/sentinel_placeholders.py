@@ -88,6 +88,14 @@ class Naming:
     guard: Guard | None
 
 
+@dataclass(frozen=True, slots=True)
+class Import:
+    """An import that a placeholder takes, and whether a blank line goes before it."""
+
+    text: str
+    apart: bool
+
+
 class SentinelPlaceholders(Codemod):
     """Replaces sentinels that JAX retired, and None in trees by one with a name."""
 
@@ -126,8 +134,8 @@ class SentinelPlaceholders(Codemod):
     ) -> cst.BaseExpression | Sequence[cst.BaseSmallStatement] | Sequence[cst.BaseStatement]:
         """What takes the place of a use, or of an import."""
         plan = site.plan
-        if isinstance(plan, str):
-            return [add_import(plan)]
+        if isinstance(plan, Import):
+            return [add_import(plan.text, apart=plan.apart)]
         if isinstance(plan, Naming):
             return _renamed(node, plan)
         if isinstance(plan, Bound):
@@ -172,7 +180,7 @@ def _named(module: Facts) -> Iterator[Site]:
             Action.EDIT,
             confidence,
             "imports the placeholder",
-            plan=text,
+            plan=Import(text, module.import_stands_apart(text)),
             kind=NodeKind.INSERTION,
         )
 

@@ -233,9 +233,9 @@ def _with_placeholders(
         return settings
     comments = {path: skips(text) for path, text in editable.items()}
 
-    def is_skipped(path: str, line: int) -> bool:
+    def is_skipped(path: str, first: int, last: int) -> bool:
         return any(
-            skip.covers(name, line, line) for skip in comments.get(path, ()) for name in names
+            skip.covers(name, first, last) for skip in comments.get(path, ()) for name in names
         )
 
     with deep_recursion():

@@ -40,8 +40,8 @@ def test_what_is_held_says_where_and_why(case: ProjectCase, tmp_path: Path) -> N
 @every_case
 def test_a_file_in_after_differs_from_before(case: ProjectCase) -> None:
     folder = case.folder / "after"
-    same = [path for path in folder.rglob("*.py") if case.before[path.name] == path.read_text()]
-    assert same == []
+    found = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*.py")}
+    assert [name for name, path in found.items() if case.before[name] == path.read_text()] == []
 
 
 def test_workers_do_what_one_process_does(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from jaxmigrate.analysis.handrolled import HandRolled, hand_rolled
 from jaxmigrate.analysis.helper import (
     helper_name,
     import_above,
+    is_standard,
     place_for_helper,
     spelled_at_top,
 )
@@ -351,6 +352,11 @@ class Facts:
             line = (place.end_lineno or place.lineno) + 1
         offset = self.lines.line_start(line) if line <= self.lines.line_count else len(self.text)
         return Span(offset, offset)
+
+    def import_stands_apart(self, text: str) -> bool:
+        """Whether a blank line goes before an added import: it follows those of Python's own library."""
+        above = import_above(self.module, text)
+        return above is not None and is_standard(above)
 
     def _line_text(self, line: int) -> str:
         return self.lines.line_text(line) if 0 < line <= self.lines.line_count else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from typing import Final
 
 from jaxmigrate.analysis.calls import TreeCall
@@ -44,10 +45,16 @@ def import_above(module: Module, text: str) -> ast.stmt | None:
         if last is None or statement.lineno > last.lineno:
             break
         name = _imported(statement)
-        alike = type(statement) is type(new) and not name.startswith((".", "__future__"))
-        if alike and name <= _imported(new):
+        alike = type(statement) is type(new) and not name.startswith(".")
+        if alike and name <= _imported(new) and not is_standard(statement):
             found = statement
     return found
+
+
+def is_standard(statement: ast.stmt) -> bool:
+    """Whether an import is of Python's own library."""
+    root = _imported(statement).partition(".")[0]
+    return root in sys.stdlib_module_names or root == "__future__"
 
 
 def _imported(statement: ast.stmt) -> str:

@@ -48,6 +48,8 @@ def with_placeholder_type(node: cst.BaseExpression, cls: str, expr: str) -> cst.
     return cst.BinaryOperation(inner, cst.BitOr(), type_, lpar=node.lpar, rpar=node.rpar)
 
 
-def add_import(text: str) -> cst.BaseStatement:
-    """The statement of an import."""
-    return cst.parse_statement(f"{text}\n")
+def add_import(text: str, *, apart: bool) -> cst.BaseStatement:
+    """The statement of an import, a blank line before it if it stands `apart`."""
+    statement = cst.parse_statement(f"{text}\n")
+    blank = [cst.EmptyLine(indent=False)] if apart else []
+    return statement.with_changes(leading_lines=blank)

@@ -82,7 +82,7 @@ class Bounds:
     """What may be edited: the files of the run, less the lines that a comment says to skip."""
 
     may_edit: Callable[[str], bool]
-    is_skipped: Callable[[str, int], bool]
+    is_skipped: Callable[[str, int, int], bool]
 
 
 @dataclass(slots=True, eq=False)
@@ -322,7 +322,12 @@ class _Changes:
         spot = spot_of(node, module)
         if not self._bounds.may_edit(spot.path):
             group.problem(spot, f"{spot.path} is not among the files to be edited")
-        if self._bounds.is_skipped(spot.path, spot.line):
+        first = module.scopes.statement_of(node).lineno
+        last = getattr(node, "end_lineno", spot.line)
+        if any(
+            self._bounds.is_skipped(spot.path, *lines)
+            for lines in ((spot.line, last), (first, first))
+        ):
             group.problem(spot, f"a comment says to skip {spot.words}")
         if any(isinstance(outer, ast.JoinedStr) for outer in module.scopes.enclosing(node)):
             group.problem(spot, f"{spot.words} stands in an f-string")
@@ -330,7 +335,7 @@ class _Changes:
         if isinstance(spelling, Unspeakable):
             group.problem(spot, spelling.reason)
         elif self._comes_too_early(node, module):
-            group.problem(spot, f"{spot.words} runs before {self._sentinel.cls} is defined")
+            group.problem(spot, f"{spot.words} runs before {spelling.name} is bound")
 
     def _may_equal(self, box: Box) -> bool:
         """Whether a container may equal the sentinel: an empty NamedTuple equals any empty tuple."""
@@ -347,11 +352,11 @@ class _Changes:
         return bool(owner.decorator_list)
 
     def _comes_too_early(self, node: ast.AST, module: Module) -> bool:
-        if self._sentinel.home != module.path:
+        """Whether a node runs when the name of the sentinel is not bound yet."""
+        spelling = self._spelling(module)
+        if isinstance(spelling, Unspeakable) or _is_in_body(node, module):
             return False
-        inside = _is_in_body(node, module)
-        bound = module.scopes.module.bindings[self._sentinel.cls][0].node
-        return not inside and getattr(node, "lineno", 0) <= getattr(bound, "end_lineno", 0)
+        return getattr(node, "lineno", 0) <= spelling.since
 
     def _examine_guard(self, group: _Group, meeting: Meeting) -> None:
         call = meeting.call

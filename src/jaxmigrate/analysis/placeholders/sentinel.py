@@ -38,10 +38,11 @@ class Sentinel:
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """How the sentinel's class is named in a file, and the import that it takes."""
+    """How the sentinel's class is named in a file, the import that it takes, and where it is bound."""
 
     name: str
     imported: str | None = None
+    since: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +144,8 @@ def spelled(sentinel: Sentinel, module: Module, project: Project) -> Spelling | 
         return Spelling("")
     name = _bound_name(sentinel, module, project)
     if name is not None:
-        return Spelling(name)
+        (binding,) = module.scopes.module.bindings[name.partition(".")[0]]
+        return Spelling(name, since=getattr(binding.node, "end_lineno", 0))
     root = sentinel.cls.partition(".")[0]
     if _is_bound_anywhere(root, module):
         return Unspeakable(f"{root} is another thing in {module.path}")
