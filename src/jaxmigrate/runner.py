@@ -17,6 +17,7 @@ from jaxmigrate.analysis.aliases import alias_names, project_aliases
 from jaxmigrate.analysis.mentions import Mentions
 from jaxmigrate.analysis.placeholders import (
     CONSISTENT,
+    WHOLLY_CONSISTENT,
     agree_on_placeholders,
     name_placeholders,
 )
@@ -244,7 +245,9 @@ def _with_placeholders(
             found = name_placeholders(project, sentinel, settings.evidence, bounds)
         else:
             found = agree_on_placeholders(project, settings.evidence, bounds)
-    evidence = {**settings.evidence, **dict.fromkeys(found.consistent, CONSISTENT)}
+    evidence = dict(settings.evidence)
+    for place, is_whole in found.consistent.items():
+        evidence[place] = WHOLLY_CONSISTENT if is_whole else CONSISTENT
     return dataclasses.replace(settings, placeholders=found.changes, evidence=evidence)
 
 

@@ -53,6 +53,8 @@ def judge_tree(words: str, known: Known | None) -> Verdict:
     if known is None:
         return Verdict(Confidence.POSSIBLE, f"nothing is known of {words}")
     outcome, why = known.strongest.outcome, known.strongest.why
+    if known.is_whole:
+        return Verdict(None, f"the placeholders in {words} have a name, and there is no None")
     if outcome is Outcome.MEETS:
         return Verdict(Confidence.PROVEN, f"{words} holds None: {_note(why)}", why)
     if outcome is Outcome.MAY_MEET:

@@ -17,7 +17,10 @@ from jaxmigrate.analysis.trees.evidence import Known, Table
 from jaxmigrate.analysis.trees.meetings import Meeting, Outcome
 
 CONSISTENT: Final = Known(Meeting(Outcome.NO_NONE), None)
-"""What is known of a map whose trees are given the same placeholder."""
+"""What is known of a map in whose first tree all placeholders get a name."""
+
+WHOLLY_CONSISTENT: Final = Known(Meeting(Outcome.NO_NONE), None, is_whole=True)
+"""The same where nothing else in the first tree could be None."""
 
 
 def name_placeholders(project: Project, text: str, evidence: Table, bounds: Bounds) -> Found:

@@ -210,7 +210,8 @@ def _make(
         if expr not in reader.objects:
             reader.objects[expr] = reader.new_object(definition, spot_of(expr, here.module))
         box = reader.objects[expr]
-        if not facts.fields and not all_of(arguments):
+        made = facts.fields or all_of(arguments) or reader.classes.method(definition, "__init__")
+        if not made:
             assert isinstance(definition.node, ast.ClassDef)
             box.empty = f"{definition.node.name}()"
     reader.flow.add(result, box)

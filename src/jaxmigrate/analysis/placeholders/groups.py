@@ -30,7 +30,7 @@ from jaxmigrate.analysis.placeholders.things import (
     Unseen,
     spot_of,
 )
-from jaxmigrate.analysis.project import Module, Project
+from jaxmigrate.analysis.project import Definition, Module, Project
 from jaxmigrate.analysis.scopes import FUNCTIONS
 from jaxmigrate.analysis.trees.evidence import Table as TreeTable
 from jaxmigrate.analysis.trees.meetings import Outcome
@@ -71,10 +71,13 @@ Table: TypeAlias = Mapping[Place_, Change]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The changes of a project, and the maps that they make consistent: nothing else is to guard them."""
+    """The changes of a project, and the maps that they make consistent: no None is left in their trees.
+
+    The value says whether all of a map's first tree is in sight.
+    """
 
     changes: Table = field(default_factory=dict)
-    consistent: frozenset[tuple[str, int, int]] = frozenset()
+    consistent: Mapping[tuple[str, int, int], bool] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,29 +114,42 @@ def find_agreements(reader: Reader, evidence: TreeTable, bounds: Bounds) -> Foun
     Only where that is all there is to do: nothing asks for the None, and it meets nothing else.
     """
     changes: dict[Place_, Change] = {}
-    consistent: set[tuple[str, int, int]] = set()
+    named: set[Placeholder] = set()
     for sentinel in _opposite_sentinels(reader):
-        found = _Changes(reader, sentinel, evidence, bounds).agreements()
-        changes.update(found.changes)
-        consistent |= found.consistent
-    return Found(changes, frozenset(consistent))
+        found = _Changes(reader, sentinel, evidence, bounds)
+        for group in found.agreeing():
+            changes.update(found.changes_of(group))
+            named.update(group.placeholders)
+    return Found(changes, _consistent(reader, named))
+
+
+def _consistent(reader: Reader, named: set[Placeholder]) -> Mapping[tuple[str, int, int], bool]:
+    """The maps whose first tree holds no placeholder but those that get a name."""
+    left: set[tuple[str, int, int]] = set()
+    found: dict[tuple[str, int, int], bool] = {}
+    for meeting in reader.meetings:
+        spot = spot_of(meeting.call.node, meeting.call.module)
+        place = (spot.path, spot.line, spot.column)
+        if meeting.placeholder not in named:
+            left.add(place)
+        elif place not in found:
+            first = reader.first_trees[meeting.call.node]
+            found[place] = not any(isinstance(thing, Unseen) for thing in _things_in(first))
+    return {place: whole for place, whole in found.items() if place not in left}
 
 
 def _opposite_sentinels(reader: Reader) -> list[Sentinel]:
     """The empty pytrees that stand opposite a placeholder somewhere."""
-    found: dict[str, Sentinel] = {}
+    found: dict[str, set[Definition | None]] = {}
     for meeting in reader.meetings:
         for thing in (t for other in meeting.others for t in other.things):
-            if not isinstance(thing, Box) or thing.emptiness is None:
-                continue
-            text = thing.emptiness
-            if text not in found:
-                found[text] = (
-                    parse_sentinel(text, reader.project)
-                    if thing.cls is None
-                    else of_definition(thing.cls, reader.project)
-                )
-    return [found[text] for text in sorted(found)]
+            if isinstance(thing, Box) and thing.emptiness is not None:
+                found.setdefault(thing.emptiness, set()).add(thing.cls)
+    return [
+        parse_sentinel(text, reader.project) if cls is None else of_definition(cls, reader.project)
+        for text, classes in sorted(found.items())
+        for cls in (classes if len(classes) == 1 else ())
+    ]
 
 
 class _Changes:
@@ -149,36 +165,27 @@ class _Changes:
         self._spellings: dict[Module, Spelling | Unspeakable] = {}
 
     def found(self) -> Found:
+        """The changes for every group, and what they make consistent."""
         changes: dict[Place_, Change] = {}
-        consistent: set[tuple[str, int, int]] = set()
+        named: set[Placeholder] = set()
         for group in self._groups():
             if not any(_is_tree_part(p, self._reader) for p in group.placeholders):
                 continue
             self._examine(group)
-            held = bool(group.problems)
-            changes.update(self._changes_of(group))
-            if not held:
-                for meeting in (*group.guards, *group.consistent):
-                    spot = spot_of(meeting.call.node, meeting.call.module)
-                    consistent.add((spot.path, spot.line, spot.column))
-        return Found(changes, frozenset(consistent))
+            changes.update(self.changes_of(group))
+            if not group.problems:
+                named.update(group.placeholders)
+        return Found(changes, _consistent(self._reader, named))
 
-    def agreements(self) -> Found:
-        """The changes for groups that meet the sentinel and nothing else, and that nothing asks for."""
-        changes: dict[Place_, Change] = {}
-        consistent: set[tuple[str, int, int]] = set()
+    def agreeing(self) -> Iterator[_Group]:
+        """The groups that meet the sentinel and nothing else, and that nothing asks for."""
         for group in self._groups():
             met = [meeting for meeting in group.consistent if self._meets_sentinel(meeting)]
             if not met or group.askers or group.guards:
                 continue
             self._examine(group)
-            if group.problems:
-                continue
-            changes.update(self._changes_of(group))
-            for meeting in group.consistent:
-                spot = spot_of(meeting.call.node, meeting.call.module)
-                consistent.add((spot.path, spot.line, spot.column))
-        return Found(changes, frozenset(consistent))
+            if not group.problems:
+                yield group
 
     def _meets_sentinel(self, meeting: Meeting) -> bool:
         return any(
@@ -379,7 +386,8 @@ class _Changes:
 
     # What is changed
 
-    def _changes_of(self, group: _Group) -> Iterator[tuple[Place_, Change]]:
+    def changes_of(self, group: _Group) -> Iterator[tuple[Place_, Change]]:
+        """The changes for a group, sure if nothing holds it."""
         confidence = Confidence.POSSIBLE if group.problems else Confidence.LIKELY
         problems = sorted(dict.fromkeys(group.problems), key=lambda p: _spot_order(p[0]))
         evidence = tuple(Evidence(s.path, s.line, words) for s, words in problems[:3])

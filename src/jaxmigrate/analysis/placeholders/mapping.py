@@ -73,6 +73,7 @@ def read_map(reader: Reader, call: TreeCall, here: Here) -> Node:
     callback = reader.value(call.callback, here)
     for tree in trees:
         reader.mark(tree)
+    reader.first_trees[call.node] = trees[0]
     none: bool | None = False
     stops = Stops.NOWHERE
     if call.is_leaf is not None:

@@ -54,6 +54,7 @@ class Reader:
         self.variables: dict[tuple[Scope, str], Node] = {}
         self.returned: dict[FunctionNode, Node] = {}
         self.functions: dict[FunctionNode, Function] = {}
+        self.first_trees: dict[ast.Call, Node] = {}
         self.stored: set[str] = set()
         self.called: set[FunctionNode] = set()
         self.out_of_sight: set[FunctionNode] = set()

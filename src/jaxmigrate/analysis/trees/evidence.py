@@ -46,12 +46,13 @@ class Known:
     """What the interpreter found out about one call: the strongest meeting, and whether all are safe.
 
     `minded` is evidence that None is taken for a leaf of the same tree elsewhere; `meets_empty` says
-    that a None meets an empty container.
+    that a None meets an empty container, `is_whole` that all of the first tree is known and has no None.
     """
 
     strongest: Meeting
     minded: Evidence | None
     meets_empty: bool = False
+    is_whole: bool = False
 
 
 Table: TypeAlias = Mapping[Position, Known]
