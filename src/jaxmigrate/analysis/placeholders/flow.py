@@ -17,7 +17,7 @@ from jaxmigrate.analysis.placeholders.things import (
     Unseen,
 )
 
-_MOST_STEPS: Final = 3_000_000
+_MOST_STEPS: Final = 10_000_000
 """Arrivals beyond which a project's flow is not followed any further."""
 
 Listener: TypeAlias = Callable[[Thing], None]

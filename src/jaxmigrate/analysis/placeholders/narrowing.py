@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from jaxmigrate.analysis.none_helpers import tests_for_none
 from jaxmigrate.analysis.on_none import Place, definitions_of
@@ -85,8 +86,10 @@ def without(narrow: frozenset[str], names: Iterable[str]) -> frozenset[str]:
     return frozenset(k for k in narrow if not gone & _names_of(k))
 
 
-def _names_of(key: str) -> set[str]:
-    return {n.id for n in ast.walk(ast.parse(key, mode="eval")) if isinstance(n, ast.Name)}
+@lru_cache(maxsize=4096)
+def _names_of(key: str) -> frozenset[str]:
+    tree = ast.parse(key, mode="eval")
+    return frozenset(n.id for n in ast.walk(tree) if isinstance(n, ast.Name))
 
 
 def bound_in(*nodes: ast.AST) -> set[str]:

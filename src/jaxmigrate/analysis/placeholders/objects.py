@@ -34,6 +34,9 @@ from jaxmigrate.analysis.scopes import Kind, Scope
 if TYPE_CHECKING:
     from jaxmigrate.analysis.placeholders.reading import Reader
 
+_MAX_DOTS: Final = 5
+"""`node = node.parent.parent` in a loop would have no end of names."""
+
 PROPERTIES: Final = frozenset({"builtins.property", "functools.cached_property"})
 """Decorators that make a method an attribute."""
 
@@ -89,7 +92,7 @@ def read_attribute(reader: Reader, owner: Node, name: str, target: Node, spot: S
         elif isinstance(thing, Box):
             reader.flow.add(target, Method(thing, name))
         elif isinstance(thing, Outside):
-            reader.flow.add(target, Outside(f"{thing.name}.{name}"))
+            reader.flow.add(target, _attribute_outside(thing, name, spot))
         elif isinstance(thing, File):
             _member(reader, thing.module, name, target, spot)
         elif isinstance(thing, Class):
@@ -110,6 +113,13 @@ def read_attribute(reader: Reader, owner: Node, name: str, target: Node, spot: S
             reader.flow.add(target, Unseen(spot, f".{name}"))
 
     reader.flow.listen(owner, arrived)
+
+
+def _attribute_outside(owner: Outside, name: str, spot: Spot) -> Outside | Unseen:
+    """The attribute of something outside; what is reached through many of them has no name any more."""
+    if owner.name.count(".") < _MAX_DOTS:
+        return Outside(f"{owner.name}.{name}")
+    return Unseen(spot, f".{name}")
 
 
 def _member(reader: Reader, module: Module, name: str, target: Node, spot: Spot) -> None:

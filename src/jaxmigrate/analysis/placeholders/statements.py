@@ -59,7 +59,7 @@ def read_block(reader: Reader, body: Sequence[ast.stmt], here: Here) -> Here:
 
 def _statement(reader: Reader, node: ast.stmt, here: Here) -> Here:
     behind = _READERS.get(type(node), _other)(reader, node, here) or here
-    if isinstance(node, ast.If):
+    if isinstance(node, ast.If) or not behind.narrow:
         return behind
     return replace(behind, narrow=without(behind.narrow, bound_in(node)))
 
