@@ -133,7 +133,7 @@ class Reader:
         self._marked.add(node)
 
         def arrived(thing: Thing) -> None:
-            if isinstance(thing, Placeholder) and not isinstance(thing.node, ast.arg):
+            if isinstance(thing, Placeholder):
                 self.in_trees.add(thing)
 
         def box(thing: Thing) -> None:
