@@ -1,4 +1,4 @@
-"""Replace sentinels that JAX retired, which stood in trees where there is no value.
+"""Put one placeholder in trees where there is no value: None for retired ones, or one with a name.
 
 **Why.** `jax.interpreters.batching.not_mapped` and its type `NotMapped` went with JAX 0.10. They had
 been None and the type of None all along, under another name.
@@ -8,6 +8,12 @@ been None and the type of None all along, under another name.
 `NotMapped` becomes `None` in annotations and `type(None)` elsewhere. Imports that nothing uses any
 more go; a name that other files take from this one, or that `__all__` lists, stays bound to None.
 
+With `--sentinel EXPR` every None that a tree is built with becomes EXPR (`optax.MaskedNode()`, `()`,
+`{}`, the call of an own empty class), and whatever asks for it is changed along: `x is None`,
+`is_leaf=lambda x: x is None`, annotations. Maps of such a tree over a full one are guarded. It is done
+only where every use of a tree is in sight: one that goes where the tool cannot look is held, with the
+line where it leaves sight.
+
 **Safety.** The same object, under the name that is left; `==` and `is` say the same of an axis, which
 is a number or None. Code that does without the sentinel where JAX has none (`try` and
 `except ImportError`, `hasattr`) works on every JAX and is left alone, as are names that the project
@@ -16,6 +22,8 @@ binds itself.
 **Not touched.** `FROM_GDA`, `_UNSPECIFIED`, `zero_if_mapped` and `jax.core.token`, which nothing takes
 the place of without a look at the code, are reported with what JAX says to do; so are look-ups by a
 string, annotations in quotes, patterns and assignments.
+
+A None that is an argument, an option, a key, or a value in what is no tree stays.
 
 **This one or none-prefix.** A tree that held `not_mapped` holds None, so a map of it over another tree
 may need a guard: that is none-prefix, which runs after this. Choose none-prefix where None in the first
@@ -28,17 +36,21 @@ nor a value, so both trees must hold it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import libcst as cst
 
 from jaxmigrate.api import (
     Action,
     Bound,
+    Change,
     Codemod,
     ComparedToNone,
     Confidence,
+    Deed,
     Example,
     Facts,
+    Guard,
     NodeKind,
     RetiredUse,
     Site,
@@ -46,7 +58,11 @@ from jaxmigrate.api import (
     TestedForNone,
     ToNone,
     Unimported,
+    add_import,
+    ask_for,
     drop_names,
+    guard_call,
+    with_placeholder_type,
 )
 
 _NONE = cst.Name("None")
@@ -64,16 +80,33 @@ _LOOSE = (
 """What must stand in parentheses on a side of a comparison, or is better read so."""
 
 
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """A change that names a placeholder, and for a map the guard that it takes."""
+
+    change: Change
+    guard: Guard | None
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """An import that a placeholder takes, and whether a blank line goes before it."""
+
+    text: str
+    apart: bool
+
+
 class SentinelPlaceholders(Codemod):
-    """Replaces sentinels that JAX retired."""
+    """Replaces sentinels that JAX retired, and None in trees by one with a name."""
 
     name = "sentinel-placeholders"
-    summary = "Replace sentinels that JAX retired, such as batching.not_mapped"
+    summary = "Replace retired sentinels (not_mapped); name placeholders (--sentinel EXPR)"
     needed_from = "0.10.0"
     mentions = (
         *("not_mapped", "NotMapped", "FROM_GDA", "_UNSPECIFIED", "zero_if_mapped"),
         *("core.token", "jax.core import"),
     )
+    names_placeholders = True
     examples = (
         Example(
             f"{_BATCHING}if all(d is batching.not_mapped for d in dims):\n    out = None\n",
@@ -91,15 +124,20 @@ class SentinelPlaceholders(Codemod):
     )
 
     def find(self, module: Facts) -> Iterator[Site]:
-        """Every use of a sentinel that JAX retired, and the imports that go with it."""
+        """Every use of a sentinel that JAX retired, and all that names a placeholder."""
         for use in module.retired_sentinels:
             yield _site(use, module)
+        yield from _named(module)
 
     def rewrite(
         self, site: Site, node: cst.CSTNode
-    ) -> cst.BaseExpression | Sequence[cst.BaseSmallStatement] | Sequence[cst.SimpleStatementLine]:
+    ) -> cst.BaseExpression | Sequence[cst.BaseSmallStatement] | Sequence[cst.BaseStatement]:
         """What takes the place of a use, or of an import."""
         plan = site.plan
+        if isinstance(plan, Import):
+            return [add_import(plan.text, apart=plan.apart)]
+        if isinstance(plan, Naming):
+            return _renamed(node, plan)
         if isinstance(plan, Bound):
             return _apart([_binding(name, value) for name, value in plan.names])
         if isinstance(plan, Unimported):
@@ -113,6 +151,53 @@ class SentinelPlaceholders(Codemod):
         assert isinstance(plan, ToNone)
         new = cst.parse_expression("type(None)") if plan.is_type else _NONE
         return new.with_changes(lpar=node.lpar, rpar=node.rpar)
+
+
+def _named(module: Facts) -> Iterator[Site]:
+    """The builders, askers, annotations and maps that are to be changed, and the imports they take."""
+    imports: dict[str, Confidence] = {}
+    for node, change in module.placeholder_changes():
+        guard: Guard | None = None
+        if change.deed is Deed.GUARD and change.expr:
+            plan = module.plan_placeholder_guard(node, change)
+            if not isinstance(plan, Guard):
+                continue
+            guard = plan
+        yield Site(
+            module.span(node),
+            Action.EDIT if change.expr else Action.HOLD,
+            change.confidence,
+            change.reason,
+            change.evidence,
+            plan=Naming(change, guard),
+        )
+        if change.imported is not None:
+            before = imports.get(change.imported, Confidence.POSSIBLE)
+            imports[change.imported] = max(before, change.confidence)
+    for text, confidence in sorted(imports.items()):
+        yield Site(
+            module.place_for_import(text),
+            Action.EDIT,
+            confidence,
+            "imports the placeholder",
+            plan=Import(text, module.import_stands_apart(text)),
+            kind=NodeKind.INSERTION,
+        )
+
+
+def _renamed(node: cst.CSTNode, plan: Naming) -> cst.BaseExpression:
+    """The placeholder by name, the question for it, its type, or the guarded map."""
+    change = plan.change
+    if plan.guard is not None:
+        assert isinstance(node, cst.Call)
+        return guard_call(node, plan.guard)
+    if change.deed is Deed.ASK:
+        assert isinstance(node, cst.Comparison)
+        return ask_for(node, change.cls, change.expr)
+    assert isinstance(node, cst.BaseExpression)
+    if change.deed is Deed.ANNOTATE:
+        return with_placeholder_type(node, change.cls, change.expr)
+    return cst.parse_expression(change.expr)
 
 
 def _site(use: RetiredUse, module: Facts) -> Site:

@@ -6,6 +6,7 @@ from jaxmigrate.analysis.fallbacks import Fallback
 from jaxmigrate.analysis.guards import Elsewhere, Guard, Refused, Unneeded
 from jaxmigrate.analysis.handrolled import HandRolled, Mend
 from jaxmigrate.analysis.jaxnames import JAX_TREE_SINCE, RETIRED, TREE_MAPS, Retired
+from jaxmigrate.analysis.placeholders.groups import Change, Deed
 from jaxmigrate.analysis.retired import (
     Bound,
     ComparedToNone,
@@ -31,6 +32,7 @@ from jaxmigrate.rewriting.imports import (
     with_imported_names,
 )
 from jaxmigrate.rewriting.nodes import comments_of
+from jaxmigrate.rewriting.placeholders import add_import, ask_for, with_placeholder_type
 
 __all__ = [
     "JAX_TREE_SINCE",
@@ -38,9 +40,11 @@ __all__ = [
     "TREE_MAPS",
     "Action",
     "Bound",
+    "Change",
     "Codemod",
     "ComparedToNone",
     "Confidence",
+    "Deed",
     "Elsewhere",
     "Evidence",
     "Example",
@@ -63,6 +67,8 @@ __all__ = [
     "Unneeded",
     "Use",
     "Verdict",
+    "add_import",
+    "ask_for",
     "call_helper",
     "comments_of",
     "drop_names",
@@ -73,4 +79,5 @@ __all__ = [
     "rename_names",
     "with_imported_names",
     "with_none_leaf",
+    "with_placeholder_type",
 ]

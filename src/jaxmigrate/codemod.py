@@ -69,7 +69,8 @@ class Codemod(abc.ABC):
     The module's docstring is what `jaxmigrate explain` prints; `examples` are run as tests. `needed_from`
     is the first JAX on which the old code fails or warns. `mentions` are words without one of which a
     file cannot hold a site. `after` names codemods that must have run before. `reads_evidence` says that
-    `find` asks what trees may hold, which takes a look at the whole project.
+    `find` asks what trees may hold, which takes a look at the whole project; `names_placeholders` that
+    it makes the changes which name them.
     """
 
     name: ClassVar[str]
@@ -79,6 +80,7 @@ class Codemod(abc.ABC):
     examples: ClassVar[tuple[Example, ...]]
     after: ClassVar[tuple[str, ...]] = ()
     reads_evidence: ClassVar[bool] = False
+    names_placeholders: ClassVar[bool] = False
 
     @abc.abstractmethod
     def find(self, module: Facts) -> Iterator[Site]:

@@ -15,6 +15,7 @@ from typing import Final, TypeAlias
 from packaging.version import Version
 
 from jaxmigrate.analysis.facts import Facts
+from jaxmigrate.analysis.placeholders.groups import Table as Changes
 from jaxmigrate.analysis.project import Module, Project, module_of
 from jaxmigrate.analysis.trees.evidence import Table, collect
 from jaxmigrate.codemod import Codemod, NodeKind, Site
@@ -55,6 +56,7 @@ class Settings:
     target: Version
     evidence: Table = field(default_factory=dict)
     with_helper: bool = False
+    placeholders: Changes = field(default_factory=dict)
 
 
 def migrate_file(source: SourceFile, project: Project, settings: Settings) -> FileResult:
@@ -201,6 +203,8 @@ class _Migration:
 
     def _may_concern(self, codemod: Codemod) -> bool:
         """Whether the file mentions anything that a codemod needs, or an alias of a tree map."""
+        if any(path == self.source.path for path, *_ in self.settings.placeholders):
+            return True
         words = (*codemod.mentions, *self.project.aliases)
         text = searchable(self.source.text)
         return any(word in text for word in words)
@@ -246,6 +250,7 @@ class _Migration:
                 self.settings.target,
                 self.settings.evidence,
                 with_helper=self.settings.with_helper,
+                placeholders=self.settings.placeholders,
             )
         lines = LineIndex(text)
 
@@ -263,6 +268,7 @@ class _Migration:
             settings.evidence,
             original,
             settings.with_helper,
+            settings.placeholders,
         )
 
     def _sites(self, codemod: Codemod, stage: _Stage) -> Iterator[Site]:

@@ -14,13 +14,14 @@ from typing import Final
 from packaging.version import Version
 
 from jaxmigrate.analysis.aliases import alias_names, project_aliases
-from jaxmigrate.analysis.mentions import Mentions
+from jaxmigrate.analysis.placeholders.groups import Table as Changes
 from jaxmigrate.analysis.project import Project
-from jaxmigrate.analysis.trees.evidence import Table, collect, with_runs
+from jaxmigrate.analysis.trees.evidence import Table, with_runs
 from jaxmigrate.context import files_around
 from jaxmigrate.errors import SourceError
 from jaxmigrate.evidence.matching import Matched, match
 from jaxmigrate.evidence.seen import Seen
+from jaxmigrate.ground import Ground, with_evidence, with_placeholders
 from jaxmigrate.lines import searchable
 from jaxmigrate.model import Confidence, Failure, FailureKind, FileResult, RunResult
 from jaxmigrate.pipeline import Settings, deep_recursion, failure_of, migrate_file, parse_tree
@@ -40,7 +41,8 @@ class Request:
 
     `paths` are relative to `root` or absolute, `select`, `ignore` name codemods, `exclude` are
     patterns as in .gitignore, `jobs` counts processes (0: one a core), `with_helper` asks for one
-    helper function in the place of several guards. `seen` is what runs showed of the project's calls.
+    helper function in the place of several guards, `sentinel` is what placeholders in trees are to be,
+    `seen` what runs showed of the project's calls.
     """
 
     paths: tuple[Path, ...]
@@ -52,6 +54,7 @@ class Request:
     exclude: tuple[str, ...] = ()
     jobs: int = 0
     with_helper: bool = False
+    sentinel: str | None = None
     seen: Seen = field(default_factory=Seen)
 
     def settings(self) -> Settings:
@@ -71,13 +74,15 @@ class _Shared:
     aliases: frozenset[str]
     request: Request
     evidence: Table
+    placeholders: Changes
 
 
 @dataclass(slots=True)
 class _Collected:
-    """The files as read: those that may hold a site, results of the others."""
+    """The files as read: those that may hold a site; the others, and what they come to."""
 
     candidates: list[SourceFile] = field(default_factory=list)
+    others: dict[str, SourceFile] = field(default_factory=dict)
     results: list[FileResult] = field(default_factory=list)
     aliases: set[str] = field(default_factory=set)
     texts: dict[str, str] = field(default_factory=dict)
@@ -100,14 +105,15 @@ def run(
         project = Project(collected.texts, collected.texts.get, collected.aliases)
         files = (*found.files, *context)
         matched = match(request.seen.hits, project, [file.path for file in files], request.root)
-        settings = _with_evidence(settings, project, collected, matched)
+        settings = _prepared(settings, project, collected, request, matched)
+        with deep_recursion():
+            collected.results.extend(_only_parsed(s) for s in collected.others.values())
         results = [*collected.results, *(_failure(path, why) for path, why in found.problems)]
         migrated = _migrated(collected, files, request, settings, project)
         for done, result in enumerate(migrated, start=1):
             results.append(result)
             progress(done, len(collected.candidates))
-    files_in_order = tuple(sorted(results, key=lambda r: r.path))
-    return _result(request, files_in_order, matched)
+    return _result(request, tuple(sorted(results, key=lambda r: r.path)), matched)
 
 
 def run_on_text(data: bytes, name: str, request: Request) -> RunResult:
@@ -120,16 +126,10 @@ def run_on_text(data: bytes, name: str, request: Request) -> RunResult:
     project = Project([name], {name: source.text}.get, alias_names(source.text))
     with _no_warnings():
         matched = match(request.seen.hits, project, [name], request.root)
-        evidence: Table = {}
-        if any(codemod.reads_evidence for codemod in settings.codemods):
-            found = collect(project, [name], lambda _: ())
-            if found.failures:
-                failed = FileResult(name, data, data, failure=failure_of(found.failures[name]))
-                return _result(request, (failed,), matched)
-            evidence = found.table
-        evidence = with_runs(evidence, matched.met, matched.gone)
-        settings = dataclasses.replace(settings, evidence=evidence)
-        return _result(request, (migrate_file(source, project, settings),), matched)
+        collected = _Collected([source], texts={name: source.text})
+        settings = _prepared(settings, project, collected, request, matched)
+        files = collected.results or [migrate_file(source, project, settings)]
+        return _result(request, tuple(files), matched)
 
 
 def _result(request: Request, files: tuple[FileResult, ...], matched: Matched) -> RunResult:
@@ -163,8 +163,7 @@ def _collect(files: Iterable[FoundFile], settings: Settings) -> _Collected:
     texts = [source.text for source in collected.candidates]
     collected.aliases = project_aliases(texts)
     _add_users_of_aliases(collected, rest)
-    with deep_recursion():
-        collected.results.extend(_only_parsed(source) for source in rest)
+    collected.others = {source.path: source for source in rest}
     return collected
 
 
@@ -188,6 +187,12 @@ def _add_users_of_aliases(collected: _Collected, rest: list[SourceFile]) -> None
     rest[:] = [source for source in rest if source.path not in users]
 
 
+def _add_named(collected: _Collected, settings: Settings) -> None:
+    """Files in which a placeholder is named are candidates, whatever else they mention."""
+    for path in sorted({path for path, *_ in settings.placeholders} & collected.others.keys()):
+        collected.candidates.append(collected.others.pop(path))
+
+
 def _only_parsed(source: SourceFile) -> FileResult:
     try:
         parse_tree(source.path, source.text)
@@ -202,27 +207,34 @@ def _failure(
     return FileResult(path, data, data, failure=Failure(kind, why))
 
 
-def _with_evidence(
-    settings: Settings, project: Project, collected: _Collected, matched: Matched
+def _prepared(
+    settings: Settings,
+    project: Project,
+    collected: _Collected,
+    request: Request,
+    matched: Matched,
 ) -> Settings:
-    """The settings with what is known of the project's trees, if a codemod asks for it, and with what
-    runs showed."""
-    evidence: Table = {}
-    if any(codemod.reads_evidence for codemod in settings.codemods):
-        paths = [source.path for source in collected.candidates]
-        others = {path: collected.texts[path] for path in collected.texts.keys() - set(paths)}
-        found = collect(project, paths, Mentions(dict(sorted(others.items()))))
-        _give_up(found.failures, collected)
-        evidence = found.table
-    evidence = with_runs(evidence, matched.met, matched.gone)
-    return dataclasses.replace(settings, evidence=evidence)
+    """The settings with all that is found out about the project before a file is edited.
+
+    Files in which that fails become results, files that it adds sites to become candidates.
+    """
+    sources = [*collected.candidates, *collected.others.values()]
+    ground = Ground(project, [source.path for source in collected.candidates], collected.texts)
+    settings, failures = with_evidence(settings, ground)
+    _give_up(failures, collected)
+    editable = {source.path: source.text for source in sources}
+    settings = with_placeholders(settings, project, request.sentinel, editable)
+    _add_named(collected, settings)
+    return dataclasses.replace(
+        settings, evidence=with_runs(settings.evidence, matched.met, matched.gone)
+    )
 
 
 def _give_up(failures: Mapping[str, Exception], collected: _Collected) -> None:
     """Name the files in which looking for evidence failed, and leave them alone."""
     for path, error in failures.items():
         collected.candidates = [s for s in collected.candidates if s.path != path]
-        collected.results = [result for result in collected.results if result.path != path]
+        collected.others.pop(path, None)
         data = collected.texts[path].encode()
         collected.results.append(FileResult(path, data, data, failure=failure_of(error)))
 
@@ -245,8 +257,9 @@ def _migrated(
     shared = _Shared(
         tuple(files),
         frozenset(collected.aliases),
-        dataclasses.replace(request, seen=Seen()),
+        request,
         settings.evidence,
+        settings.placeholders,
     )
     for source, result in over_processes(_worker, shared, collected.candidates, jobs):
         if isinstance(result, WorkerDied):
@@ -260,7 +273,9 @@ def _worker(shared: _Shared) -> Callable[[SourceFile], FileResult]:
     """In a worker process: what migrates one file, reading the project's other files as needed."""
     warnings.simplefilter("ignore")
     found = {file.path: file for file in shared.files}
-    settings = dataclasses.replace(shared.request.settings(), evidence=shared.evidence)
+    settings = dataclasses.replace(
+        shared.request.settings(), evidence=shared.evidence, placeholders=shared.placeholders
+    )
 
     def load(path: str) -> str | None:
         try:

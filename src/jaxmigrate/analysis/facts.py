@@ -13,10 +13,19 @@ from packaging.version import Version
 
 from jaxmigrate.analysis.calls import TreeCall, tree_calls
 from jaxmigrate.analysis.fallbacks import Fallback, fallbacks
-from jaxmigrate.analysis.guards import Plan, plan_guard
+from jaxmigrate.analysis.guards import Plan, Question, plan_guard
 from jaxmigrate.analysis.handrolled import HandRolled, hand_rolled
-from jaxmigrate.analysis.helper import helper_name, place_for_helper, spelled_at_top
+from jaxmigrate.analysis.helper import (
+    helper_name,
+    import_above,
+    is_standard,
+    place_for_helper,
+    spelled_at_top,
+)
 from jaxmigrate.analysis.on_none import Place
+from jaxmigrate.analysis.placeholders.groups import Change, Deed, optional_part, question_of
+from jaxmigrate.analysis.placeholders.groups import Table as Changes
+from jaxmigrate.analysis.placeholders.narrowing import asked_for_none
 from jaxmigrate.analysis.project import External, Module, Project
 from jaxmigrate.analysis.retired import RetiredUse, retired_uses
 from jaxmigrate.analysis.same_nones import made_from_first
@@ -61,6 +70,26 @@ class Helper:
     span: Span
 
 
+def _asks(predicate: ast.expr | None, question: Question) -> bool:
+    """Whether a predicate is a lambda that asks the question of its parameter."""
+    if not isinstance(predicate, ast.Lambda) or not predicate.args.args:
+        return False
+    asked = ast.unparse(ast.parse(question.asked(predicate.args.args[0].arg), mode="eval"))
+    return any(isinstance(n, ast.expr) and ast.unparse(n) == asked for n in ast.walk(predicate))
+
+
+def _deeds(node: ast.AST) -> Iterator[Deed]:
+    """What may be done to a node that names a placeholder."""
+    if isinstance(node, ast.Constant) and node.value is None:
+        yield Deed.BUILD
+    elif isinstance(node, ast.Compare) and asked_for_none(node) is not None:
+        yield Deed.ASK
+    elif isinstance(node, ast.Call):
+        yield Deed.GUARD
+    if isinstance(node, ast.expr) and optional_part(node) is not None:
+        yield Deed.ANNOTATE
+
+
 class Facts:
     """The facts of one module.
 
@@ -79,8 +108,10 @@ class Facts:
         evidence: Table | None = None,
         original: Callable[[Position], Position] = _own_position,
         with_helper: bool = False,
+        placeholders: Changes | None = None,
     ) -> None:
         self.with_helper = with_helper
+        self._placeholders = placeholders or {}
         self._evidence = evidence or {}
         self._original = original
         self.module = module
@@ -293,6 +324,52 @@ class Facts:
     @cached_property
     def _tree_calls(self) -> Mapping[ast.Call, TreeCall]:
         return {call.node: call for call in self.tree_calls}
+
+    def placeholder_changes(self) -> Iterator[tuple[ast.expr, Change]]:
+        """The changes of this module that name its placeholders, each with its node.
+
+        Nodes that do not look any more as they did when the project was read are left out.
+        """
+        if not any(path == self.path for path, _, _, _ in self._placeholders):
+            return
+        for node in ast.walk(self.tree):
+            for deed in _deeds(node):
+                assert isinstance(node, ast.expr)
+                line, column = self._original((node.lineno, node.col_offset))
+                change = self._placeholders.get((self.path, line, column, deed))
+                if change is not None:
+                    yield node, change
+
+    def plan_placeholder_guard(self, call: ast.expr, change: Change) -> Plan | None:
+        """How a tree map is guarded against the placeholder; None if it is already, or is no tree map."""
+        question = question_of(change.expr, change.cls)
+        for found in self.tree_calls:
+            if found.node is call and not _asks(found.is_leaf, question):
+                return plan_guard(
+                    found,
+                    self.place(found.scope),
+                    self._text_with,
+                    several=False,
+                    question=question,
+                )
+        return None
+
+    def place_for_import(self, text: str) -> Span:
+        """Where an import is added: among those that the module begins with, else at its start."""
+        place = import_above(self.module, text)
+        if place is None:
+            first = self.tree.body[0]
+            docstring = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
+            line = (first.end_lineno or first.lineno) + 1 if docstring else first.lineno
+        else:
+            line = (place.end_lineno or place.lineno) + 1
+        offset = self.lines.line_start(line) if line <= self.lines.line_count else len(self.text)
+        return Span(offset, offset)
+
+    def import_stands_apart(self, text: str) -> bool:
+        """Whether a blank line goes before an added import: it follows those of Python's own library."""
+        above = import_above(self.module, text)
+        return above is not None and is_standard(above)
 
     def _line_text(self, line: int) -> str:
         return self.lines.line_text(line) if 0 < line <= self.lines.line_count else ""

@@ -37,15 +37,40 @@ _NODE_NAMES: Final = ("x", "node", "n")
 
 
 @dataclass(frozen=True, slots=True)
-class LambdaGuard:
-    """The guard goes into the callback's own body: `lambda p, g: None if <test> else <body>`."""
+class Question:
+    """How it is asked whether something is a placeholder, and what stands where it is one.
+
+    Both are source text in which `{0}` stands for what is asked about.
+    """
 
     test: str
+    result: str
+
+    def asked(self, name: str) -> str:
+        """The test of `name`."""
+        return self.test.format(name)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names that the test reads."""
+        return names_in(ast.parse(self.asked("()"), mode="eval"))
+
+
+IS_NONE: Final = Question("{0} is None", "None")
+"""The placeholder is None."""
+
+
+@dataclass(frozen=True, slots=True)
+class LambdaGuard:
+    """The guard goes into the callback's own body: `lambda p, g: <result> if <test> else <body>`."""
+
+    test: str
+    result: str = "None"
 
 
 @dataclass(frozen=True, slots=True)
 class WrapperGuard:
-    """The callback is wrapped: `lambda <parameters>: None if <test> else <callback>(<arguments>)`.
+    """The callback is wrapped: `lambda <parameters>: <result> if <test> else <callback>(<arguments>)`.
 
     `default` names a keyword-only default that holds the callback; None calls it by its expression.
     """
@@ -53,6 +78,7 @@ class WrapperGuard:
     parameters: tuple[str, ...]
     test: str
     default: str | None
+    result: str = "None"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +97,7 @@ class LambdaLeaf:
 
 @dataclass(frozen=True, slots=True)
 class JoinedLeaf:
-    """The predicate is joined: `lambda <node>: <node> is None or <predicate>(<node>)`.
+    """The predicate is joined: `lambda <node>: <test> or <predicate>(<node>)`.
 
     `default` as in `WrapperGuard`; `optional` says that the predicate may itself be None.
     """
@@ -79,6 +105,7 @@ class JoinedLeaf:
     node: str
     default: str | None
     optional: bool
+    test: str
 
 
 TextOf: TypeAlias = Callable[[ast.expr, Sequence[ast.expr], str], str]
@@ -131,28 +158,38 @@ class _Predicate:
     names: frozenset[str] = frozenset()
 
 
-def plan_guard(call: TreeCall, place: Place, text_of: TextOf, *, several: bool) -> Plan:
+def plan_guard(
+    call: TreeCall,
+    place: Place,
+    text_of: TextOf,
+    *,
+    several: bool,
+    question: Question = IS_NONE,
+) -> Plan:
     """Decide how `call` is to be guarded; `text_of` gives an expression's source text.
 
-    `several` says that a partial is known to be called with several trees.
+    `several` says that a partial is known to be called with several trees, `question` what the guard
+    asks for.
     """
     refusal = _unreadable(call) or (None if several else _arity_unknown(call, place))
     refusal = refusal or _replaced_predicate(call, place)
     if refusal is not None:
         return refusal
     assert call.callback is not None
-    predicate = _predicate(call, place, text_of)
+    predicate = _predicate(call, place, text_of, question)
     if not isinstance(predicate, _Predicate):
         return predicate
-    if not predicate.unless and _gives_none(call, place):
+    if predicate.unless and question != IS_NONE:
+        return Refused("what is_leaf gives for the placeholder cannot be told")
+    if question == IS_NONE and not predicate.unless and _gives_none(call, place):
         return Guard(None, predicate.leaf)
     if isinstance(call.callback, ast.Lambda):
-        inside = _lambda_guard(call.callback, call, predicate)
+        inside = _lambda_guard(call.callback, call, predicate, question)
         if isinstance(inside, Refused):
             return inside
         if inside is not None:
             return Guard(inside, predicate.leaf)
-    return Guard(_wrapper(call, place, predicate), predicate.leaf)
+    return Guard(_wrapper(call, place, predicate, question), predicate.leaf)
 
 
 def _unreadable(call: TreeCall) -> Refused | Elsewhere | None:
@@ -208,25 +245,33 @@ def _gives_none(call: TreeCall, place: Place) -> bool:
     return fits and callable_on_none(call.callback, place, call.leading) == NONE
 
 
-def _predicate(call: TreeCall, place: Place, text_of: TextOf) -> _Predicate | Unneeded | Refused:
+def _predicate(
+    call: TreeCall, place: Place, text_of: TextOf, question: Question
+) -> _Predicate | Unneeded | Refused:
     given = call.is_leaf
     if given is None or (isinstance(given, ast.Constant) and given.value is None):
-        return _Predicate(NewLeaf(none_helper(place, call.node) or "lambda x: x is None"))
+        helper = none_helper(place, call.node) if question == IS_NONE else None
+        name = fresh(_NODE_NAMES, question.names)
+        return _Predicate(NewLeaf(helper or f"lambda {name}: {question.asked(name)}"))
     outcome = callable_on_none(given, place.at(*call.home_of(given)))
     if isinstance(outcome, Known) and outcome.value:
         return Unneeded()
     if call.bound.holds(given):
         return Refused("is_leaf is bound in a partial; a new one here would replace it")
     if isinstance(given, ast.Lambda):
-        return _lambda_predicate(given, outcome, text_of)
-    return _other_predicate(given, outcome, call, place, text_of)
+        return _lambda_predicate(given, outcome, text_of, question)
+    return _other_predicate(given, outcome, call, place, text_of, question)
 
 
-def _lambda_predicate(given: ast.Lambda, outcome: Outcome, text_of: TextOf) -> _Predicate | Refused:
+def _lambda_predicate(
+    given: ast.Lambda, outcome: Outcome, text_of: TextOf, question: Question
+) -> _Predicate | Refused:
     first = _first_leaf(given.args, 0)
     if first is None:
         return Refused("is_leaf takes no argument that could be tested")
-    leaf = LambdaLeaf(f"{first} is None")
+    if _parameters(given.args) & question.names:
+        return Refused("a parameter of is_leaf hides the name of the placeholder")
+    leaf = LambdaLeaf(question.asked(first))
     if isinstance(outcome, Known):
         return _Predicate(leaf)
     body = _with_none(given, first, text_of)
@@ -249,19 +294,25 @@ def _with_none(given: ast.Lambda, parameter: str, text_of: TextOf) -> str | None
 
 
 def _other_predicate(
-    given: ast.expr, outcome: Outcome, call: TreeCall, place: Place, text_of: TextOf
+    given: ast.expr,
+    outcome: Outcome,
+    call: TreeCall,
+    place: Place,
+    text_of: TextOf,
+    question: Question,
 ) -> _Predicate | Refused:
     by_name = callable_later(given, call.node, place, much_later=call.is_partial)
-    node = fresh(_NODE_NAMES, names_in(given) if by_name else ())
-    default = None if by_name else fresh(_PREDICATE_NAMES, (node,))
+    node = fresh(_NODE_NAMES, (names_in(given) if by_name else frozenset()) | question.names)
+    default = None if by_name else fresh(_PREDICATE_NAMES, (node, *question.names))
+    test = question.asked(node)
     if isinstance(outcome, Known):
-        return _Predicate(JoinedLeaf(node, default, optional=False))
+        return _Predicate(JoinedLeaf(node, default, optional=False, test=test))
     if not by_name:
         return Refused("what is_leaf gives for None cannot be told; bind it to a name first")
     optional = not isinstance(given, ast.Attribute) and _may_be_none(given, place)
     text = text_of(given, (), "")
     unless = f"({text} is not None and {text}(None))" if optional else f"{text}(None)"
-    return _Predicate(JoinedLeaf(node, None, optional), unless, names_in(given))
+    return _Predicate(JoinedLeaf(node, None, optional, test), unless, names_in(given))
 
 
 def _may_be_none(given: ast.expr, place: Place) -> bool:
@@ -270,22 +321,30 @@ def _may_be_none(given: ast.expr, place: Place) -> bool:
 
 
 def _lambda_guard(
-    callback: ast.Lambda, call: TreeCall, predicate: _Predicate
+    callback: ast.Lambda, call: TreeCall, predicate: _Predicate, question: Question
 ) -> LambdaGuard | Refused | None:
     """The guard inside a lambda; None if its parameters would hide a name that the guard needs."""
     first = _first_leaf(callback.args, call.leading)
     if first is None or not _takes(callback.args, call):
         return Refused("the callback does not take as many arguments as the call passes")
-    parameters = {arg.arg for arg in ast.walk(callback.args) if isinstance(arg, ast.arg)}
+    parameters = _parameters(callback.args)
     if predicate.unless and parameters & predicate.names:
         return None
-    return LambdaGuard(_test(first, predicate))
+    if parameters & question.names:
+        return None
+    return LambdaGuard(_test(first, predicate, question), question.result.format(first))
 
 
-def _wrapper(call: TreeCall, place: Place, predicate: _Predicate) -> WrapperGuard:
+def _parameters(args: ast.arguments) -> set[str]:
+    return {arg.arg for arg in ast.walk(args) if isinstance(arg, ast.arg)}
+
+
+def _wrapper(
+    call: TreeCall, place: Place, predicate: _Predicate, question: Question
+) -> WrapperGuard:
     assert call.callback is not None
     by_name = callable_later(call.callback, call.node, place, much_later=call.is_partial)
-    taken = set(predicate.names) if predicate.unless else set()
+    taken = (set(predicate.names) if predicate.unless else set()) | question.names
     if by_name:
         taken |= names_in(call.callback)
     path = [fresh(_PATH_NAMES, taken)] * call.leading
@@ -298,13 +357,18 @@ def _wrapper(call: TreeCall, place: Place, predicate: _Predicate) -> WrapperGuar
         leaves = leaf_names(len(plain), taken)
     taken.update(leaves)
     default = None if by_name else fresh(_FUNCTION_NAMES, taken)
-    return WrapperGuard((*path, *leaves), _test(leaves[0], predicate), default)
+    return WrapperGuard(
+        (*path, *leaves),
+        _test(leaves[0], predicate, question),
+        default,
+        question.result.format(leaves[0]),
+    )
 
 
-def _test(name: str, predicate: _Predicate) -> str:
+def _test(name: str, predicate: _Predicate, question: Question) -> str:
     if not predicate.unless:
-        return f"{name} is None"
-    return f"{name} is None and not {predicate.unless}"
+        return question.asked(name)
+    return f"{question.asked(name)} and not {predicate.unless}"
 
 
 def _first_leaf(args: ast.arguments, leading: int) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from typing import Final
 
 from jaxmigrate.analysis.calls import TreeCall
@@ -30,6 +31,37 @@ def place_for_helper(module: Module) -> ast.stmt | None:
         elif not _is_preamble(statement):
             break
     return last
+
+
+def import_above(module: Module, text: str) -> ast.stmt | None:
+    """The import of a module's top that an import written as `text` goes below.
+
+    That is the last one of its kind that sorts before it, else the last of all.
+    """
+    (new,) = ast.parse(text).body
+    last = place_for_helper(module)
+    found = last
+    for statement in module.tree.body:
+        if last is None or statement.lineno > last.lineno:
+            break
+        name = _imported(statement)
+        alike = type(statement) is type(new) and not name.startswith(".")
+        if alike and name <= _imported(new) and not is_standard(statement):
+            found = statement
+    return found
+
+
+def is_standard(statement: ast.stmt) -> bool:
+    """Whether an import is of Python's own library."""
+    root = _imported(statement).partition(".")[0]
+    return root in sys.stdlib_module_names or root == "__future__"
+
+
+def _imported(statement: ast.stmt) -> str:
+    """The module that an import names."""
+    if isinstance(statement, ast.ImportFrom):
+        return "." * statement.level + (statement.module or "")
+    return statement.names[0].name if isinstance(statement, ast.Import) else ""
 
 
 def spelled_at_top(call: TreeCall, place: ast.stmt) -> bool:

@@ -64,6 +64,8 @@ def judge_tree(words: str, known: Known | None) -> Verdict:
         more = why if outcome >= Outcome.MAY_MEET else ()
         evidence = (*known.met, *more)[:_MAX_EVIDENCE]
         return Verdict(Confidence.PROVEN, f"{words} holds None: {_note(known.met)}", evidence)
+    if known.is_whole:
+        return Verdict(None, f"the placeholders in {words} have a name, and there is no None")
     if outcome is Outcome.MEETS:
         return Verdict(Confidence.PROVEN, f"{words} holds None: {_note(why)}", why)
     if outcome is Outcome.MAY_MEET:

@@ -52,6 +52,11 @@ Exit codes, the highest that applies:
     show_default=True,
     help="Guards in the calls, or one private helper function in each module.",
 )
+@click.option(
+    "--sentinel",
+    metavar="EXPR",
+    help="Name the placeholders of trees: EXPR in the place of None, as optax.MaskedNode().",
+)
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Leave these files out.")
 @click.option(
     "-j", "--jobs", type=click.IntRange(min=1), help="Processes to use. Default: one a core."
@@ -82,6 +87,7 @@ def command(ctx: click.Context, /, **options: object) -> None:
       jaxmigrate run --confidence possible --patch guards.patch
       jaxmigrate run --select tree-aliases --target-jax 0.4.20
       jaxmigrate run --evidence pytest.log
+      jaxmigrate run --sentinel "optax.MaskedNode()"
       jaxmigrate run --check --format json
     """
     from jaxmigrate.cli.running import Options, execute

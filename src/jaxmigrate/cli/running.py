@@ -48,6 +48,7 @@ class Options:
     evidence: tuple[Path, ...]
     target_jax: str | None
     with_helper: bool
+    sentinel: str | None
     exclude: tuple[str, ...]
     jobs: int
     allow_dirty: bool
@@ -73,6 +74,7 @@ class Options:
             evidence=tuple(given["evidence"]),
             target_jax=given["target_jax"],
             with_helper=given["style"] == "helper",
+            sentinel=given["sentinel"],
             exclude=tuple(given["exclude"]),
             jobs=given["jobs"] or 0,
             allow_dirty=given["allow_dirty"],
@@ -160,6 +162,7 @@ def _request(options: Options, paths: tuple[Path, ...]) -> Request:
         ignore=options.ignore,
         exclude=options.exclude,
         with_helper=options.with_helper,
+        sentinel=options.sentinel,
         jobs=options.jobs,
         seen=_seen(options.evidence),
     )

@@ -59,12 +59,12 @@ def _callback(
 ) -> cst.BaseExpression:
     if isinstance(guard, LambdaGuard):
         assert isinstance(callback, cst.Lambda)
-        return callback.with_changes(body=_guarded(guard.test, callback.body))
+        return callback.with_changes(body=_guarded(guard.test, callback.body, guard.result))
     function = callback if guard.default is None else cst.Name(guard.default)
     wrapper = _expression(f"lambda {_signature(guard)}: None")
     assert isinstance(wrapper, cst.Lambda)
     arguments = [_argument(name) for name in guard.parameters]
-    body = _guarded(guard.test, cst.Call(function, arguments))
+    body = _guarded(guard.test, cst.Call(function, arguments), guard.result)
     return _with_default(wrapper.with_changes(body=body), callback)
 
 
@@ -79,8 +79,8 @@ def _argument(name: str) -> cst.Arg:
     return cst.Arg(cst.Name(name.lstrip("*")), star="*" if name.startswith("*") else "")
 
 
-def _guarded(test: str, value: cst.BaseExpression) -> cst.IfExp:
-    return cst.IfExp(body=cst.Name("None"), test=_expression(test), orelse=value)
+def _guarded(test: str, value: cst.BaseExpression, result: str = "None") -> cst.IfExp:
+    return cst.IfExp(body=_expression(result), test=_expression(test), orelse=value)
 
 
 def _with_default(wrapper: cst.Lambda, value: cst.BaseExpression) -> cst.Lambda:
@@ -131,7 +131,7 @@ def _joined(
     signature = leaf.node if leaf.default is None else f"{leaf.node}, *, {leaf.default}=None"
     wrapper = _expression(f"lambda {signature}: None")
     assert isinstance(wrapper, cst.Lambda)
-    return _with_default(wrapper.with_changes(body=_or(f"{leaf.node} is None", asked)), given)
+    return _with_default(wrapper.with_changes(body=_or(leaf.test, asked)), given)
 
 
 def _or(test: str, value: cst.BaseExpression) -> cst.BooleanOperation:

@@ -180,6 +180,8 @@ def _whole_statements(
     if site.kind is NodeKind.INSERTION:
         if any(isinstance(statement, cst.BaseCompoundStatement) for statement in new):
             written = _set_apart(written, site.span.end, newline, lines)
+        else:
+            written = _spaced(written, site.span.end, newline, lines)
         return Edit(site.span, written, len(new))
     return Edit(site.span, _indent(written.removesuffix(newline), indent, newline), len(new))
 
@@ -191,6 +193,18 @@ def _set_apart(written: str, offset: int, newline: str, lines: LineIndex) -> str
     while line + blank <= lines.line_count and not lines.line_text(line + blank).strip():
         blank += 1
     return 2 * newline + written + max(0, 2 - blank) * newline
+
+
+def _spaced(written: str, offset: int, newline: str, lines: LineIndex) -> str:
+    """Simple statements with blank lines around them, unless they go below an import."""
+    line, _ = lines.position(offset)
+    above = lines.line_text(line - 1) if line > 1 else ""
+    if "import" in above or above.rstrip().endswith(")"):
+        return written
+    below = lines.line_text(line) if line <= lines.line_count else ""
+    before = newline if above.strip() else ""
+    blank = 2 if below.startswith(("def ", "class ", "async ", "@")) else int(bool(below.strip()))
+    return before + written + blank * newline
 
 
 def _before(span: Span, text: str, lines: LineIndex) -> str:

@@ -21,7 +21,7 @@ from jaxmigrate.analysis.trees.interpreter import (
     closures_in,
     suspicion_of,
 )
-from jaxmigrate.analysis.trees.meetings import Meeting, Outcome, meeting
+from jaxmigrate.analysis.trees.meetings import Meeting, Outcome, meeting, meets_empty
 from jaxmigrate.analysis.trees.references import Closure
 from jaxmigrate.analysis.trees.signs import signs
 from jaxmigrate.analysis.trees.signs_against import weakened
@@ -48,12 +48,16 @@ Position: TypeAlias = tuple[str, int, int]
 class Known:
     """What is known of one call: the strongest meeting that the interpreter found, and what runs showed.
 
-    `minded` is evidence that None is taken for a leaf of the same tree elsewhere. `met` says which None
-    met what when the call was run, `gone` that it failed for a name that JAX no longer has.
+    `minded` is evidence that None is taken for a leaf of the same tree elsewhere; `meets_empty` says
+    that a None meets an empty container, `is_whole` that all of the first tree is known and has no None.
+    `met` says which None met what when the call was run, `gone` that it failed for a name that JAX no
+    longer has.
     """
 
     strongest: Meeting
     minded: Evidence | None = None
+    meets_empty: bool = False
+    is_whole: bool = False
     met: tuple[Evidence, ...] = ()
     gone: tuple[Evidence, ...] = ()
 
@@ -168,7 +172,10 @@ class _Collector:
             node = sighting.node
             position = (sighting.module.path, node.lineno, node.col_offset)
             suspicion = suspicion_of(sighting.trees[0], sighting.scope)
-            known = Known(found, notes.minded_at(suspicion) if suspicion is not None else None)
+            minded = notes.minded_at(suspicion) if suspicion is not None else None
+            first, others = sighting.trees[0], sighting.trees[1:]
+            empty = found.outcome >= Outcome.MAY_MEET and meets_empty(first, others)
+            known = Known(found, minded, empty)
             self._known[position] = _stronger(self._known.get(position), known)
 
     def _mind(self, sighting: Sighting, found: Meeting, notes: Notes) -> None:
@@ -208,7 +215,7 @@ def _stronger(one: Known | None, other: Known) -> Known:
     if one is None:
         return other
     strongest = max(one.strongest, other.strongest, key=lambda m: m.outcome)
-    return Known(strongest, one.minded or other.minded)
+    return Known(strongest, one.minded or other.minded, one.meets_empty or other.meets_empty)
 
 
 class _Wanted:

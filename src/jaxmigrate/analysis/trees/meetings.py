@@ -72,6 +72,24 @@ def meeting(first: Value, others: Sequence[Value], classes: Classes) -> Meeting:
     return Meeting(Outcome.NO_NONE) if found.outcome is Outcome.SAME_NONES else found
 
 
+def meets_empty(first: Value, others: Sequence[Value], depth: int = MAX_DEPTH) -> bool:
+    """Whether a None in the first tree meets what may be an empty container in another."""
+    if first.none in (Is.YES, Is.MAYBE) and any(_may_be_empty(other) for other in others):
+        return True
+    if depth <= 0:
+        return False
+    return any(
+        meets_empty(part, [_at(other, key) for other in others], depth - 1)
+        for key, part in all_children(first)
+    )
+
+
+def _may_be_empty(value: Value) -> bool:
+    if value.leaf or value.none is Is.YES:
+        return False
+    return not value.parts and value.rest is None
+
+
 def children(value: Value, classes: Classes) -> Iterator[tuple[Key | None, Value]]:
     """The children of a value that JAX sees; an object of a class that is no pytree has none."""
     if not isinstance(value.reference, Instance):

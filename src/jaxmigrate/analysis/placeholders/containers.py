@@ -1,0 +1,94 @@
+"""Methods of dictionaries, lists, tuples and NamedTuples."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from jaxmigrate.analysis.placeholders.arguments import box_for, called, give_away
+from jaxmigrate.analysis.placeholders.records import Here
+from jaxmigrate.analysis.placeholders.things import (
+    ANY,
+    LEAF,
+    Arguments,
+    Box,
+    Form,
+    Method,
+    Node,
+    Placeholder,
+    Unseen,
+    spot_of,
+)
+
+if TYPE_CHECKING:
+    from jaxmigrate.analysis.placeholders.reading import Reader
+
+
+def call_method(
+    reader: Reader, method: Method, arguments: Arguments, result: Node, expr: ast.AST, here: Here
+) -> None:
+    """A method of a dictionary, a list, a tuple or a NamedTuple."""
+    box, name, flow = method.box, method.name, reader.flow
+    spot = spot_of(expr, here.module)
+    key = _constant_key(expr)
+    if name == "_replace":
+        image, _ = reader.image(box, ("replace", expr))
+        reader.merge(flow.node(box), image)
+        for field, value in arguments.named.items():
+            flow.flow(value, image.field(field))
+        flow.add(result, image)
+    elif name in ("get", "pop", "setdefault") and box.kind == "dict":
+        box.shrinks = box.shrinks or name == "pop"
+        for asked in arguments.given[:1]:
+            reader.shallow(asked, spot, "used as a key")
+        flow.load(flow.node(box), key, result)
+        for default in arguments.given[1:]:
+            flow.flow(default, result)
+            if name == "setdefault":
+                box.empty = None
+                flow.flow(default, box.field(key))
+        if name == "get" and len(arguments.given) == 1:
+            flow.add(result, Placeholder(spot, Form.IMPLICIT, expr, here.module))
+    elif name == "pop" and box.kind == "list":
+        flow.load(flow.node(box), ANY, result)
+    elif name == "items" and box.kind == "dict":
+        pairs = box_for(reader, expr, "list", spot)
+        pair = box.images.setdefault(("pair", expr), Box("tuple", spot))
+        flow.add(pair.field(0), LEAF)
+        box.watch(lambda _, part: flow.flow(part, pair.field(1)))
+        flow.add(pairs.rest, pair)
+        flow.add(result, pairs)
+    elif name == "values" and box.kind == "dict":
+        values = box_for(reader, expr, "list", spot)
+        box.watch(lambda _, part: flow.flow(part, values.rest))
+        flow.add(result, values)
+    elif name == "keys" and box.kind == "dict":
+        flow.add(result, LEAF)
+    elif name == "copy":
+        image, _ = reader.image(box, ("copy", expr))
+        reader.merge(flow.node(box), image)
+        flow.add(result, image)
+    elif name == "update" and box.kind == "dict":
+        box.empty = None
+        for source in arguments.given:
+            reader.merge(source, box)
+        for field, value in arguments.named.items():
+            flow.flow(value, box.field(field))
+        if arguments.starred or arguments.double:
+            give_away(reader, arguments, spot, f"passed to {called(expr)}")
+    elif name in ("append", "insert") and box.kind == "list":
+        for value in arguments.given[-1:]:
+            flow.flow(value, box.rest)
+    elif name == "extend" and box.kind == "list":
+        for value in arguments.given:
+            reader.elements(value, box.rest, here, expr)
+    else:
+        give_away(reader, arguments, spot, f"passed to {called(expr)}")
+        reader.leave(flow.node(box), spot, f"its method {name}() is called")
+        flow.add(result, Unseen(spot, f"what {called(expr)} gives"))
+
+
+def _constant_key(expr: ast.AST) -> object:
+    if isinstance(expr, ast.Call) and expr.args and isinstance(expr.args[0], ast.Constant):
+        return expr.args[0].value
+    return ANY

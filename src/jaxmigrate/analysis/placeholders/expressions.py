@@ -1,0 +1,291 @@
+"""Reads expressions: the node of what each gives."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from jaxmigrate.analysis.placeholders.calling import read_call
+from jaxmigrate.analysis.placeholders.narrowing import (
+    asked_for_none,
+    bound_in,
+    key_of,
+    told,
+    without,
+)
+from jaxmigrate.analysis.placeholders.objects import read_name
+from jaxmigrate.analysis.placeholders.records import Asker, Here, Use
+from jaxmigrate.analysis.placeholders.statements import assign
+from jaxmigrate.analysis.placeholders.syntax import home_of, key_at, words_of
+from jaxmigrate.analysis.placeholders.things import (
+    LEAF,
+    Box,
+    Form,
+    Node,
+    Placeholder,
+    Spot,
+    Thing,
+    Unseen,
+    spot_of,
+)
+
+if TYPE_CHECKING:
+    from jaxmigrate.analysis.placeholders.reading import Reader
+
+
+def read_value(reader: Reader, expr: ast.expr, here: Here, form: Form = Form.BOUND) -> Node:
+    """The node of what an expression gives; `form` is what a None in its place would be."""
+    node = _READERS.get(type(expr), _other)(reader, expr, here, form)
+    known = isinstance(expr, ast.Name | ast.Subscript | ast.Attribute) and here.narrow
+    if not known or key_of(expr) not in known:
+        return node
+    narrowed = reader.flow.node()
+    reader.flow.flow_unless_placeholder(node, narrowed)
+    return narrowed
+
+
+def _constant(reader: Reader, expr: ast.Constant, here: Here, form: Form) -> Node:
+    if expr.value is not None:
+        return reader.flow.node(LEAF)
+    return reader.flow.node(Placeholder(spot_of(expr, here.module), form, expr, here.module))
+
+
+def _name(reader: Reader, expr: ast.Name, here: Here, _form: Form) -> Node:
+    return read_name(reader, expr.id, here.scope, here.module, expr)
+
+
+def _attribute(reader: Reader, expr: ast.Attribute, here: Here, _form: Form) -> Node:
+    result = reader.flow.node()
+    owner = reader.value(expr.value, here)
+    reader.strict(owner, here, expr)
+    reader.attribute(owner, expr.attr, result, spot_of(expr, here.module))
+    return result
+
+
+def _subscript(reader: Reader, expr: ast.Subscript, here: Here, _form: Form) -> Node:
+    result = reader.flow.node()
+    owner = reader.value(expr.value, here)
+    reader.strict(owner, here, expr)
+    reader.key(expr.slice, here)
+    if isinstance(expr.slice, ast.Slice):
+        reader.flow.flow_unless_placeholder(owner, result)
+    else:
+        reader.flow.load(owner, key_at(expr.slice), result)
+    return result
+
+
+def _slice(reader: Reader, expr: ast.Slice, here: Here, _form: Form) -> Node:
+    for bound in (expr.lower, expr.upper, expr.step):
+        if bound is not None:
+            reader.value(bound, here)
+    return reader.flow.node(LEAF)
+
+
+def _conditional(reader: Reader, expr: ast.IfExp, here: Here, form: Form) -> Node:
+    reader.truth(expr.test, here)
+    said = told(expr.test, reader.place(here))
+    result = reader.flow.node()
+    reader.flow.flow(reader.value(expr.body, here.knowing(said.if_true), form), result)
+    reader.flow.flow(reader.value(expr.orelse, here.knowing(said.if_false), form), result)
+    return result
+
+
+def _unary(reader: Reader, expr: ast.UnaryOp, here: Here, _form: Form) -> Node:
+    if isinstance(expr.op, ast.Not):
+        reader.truth(expr.operand, here)
+    else:
+        reader.strict(reader.value(expr.operand, here), here, expr)
+    return reader.flow.node(LEAF)
+
+
+def _call(reader: Reader, expr: ast.Call, here: Here, _form: Form) -> Node:
+    return read_call(reader, expr, here)
+
+
+def _lambda(reader: Reader, expr: ast.Lambda, here: Here, _form: Form) -> Node:
+    function = reader.signature(expr, here)
+    scope = here.module.scopes.scope_of[expr]
+    body = reader.value(expr.body, Here(here.module, scope, function=expr), Form.RETURNED)
+    reader.flow.flow(body, reader.results(function))
+    return reader.flow.node(function)
+
+
+def _walrus(reader: Reader, expr: ast.NamedExpr, here: Here, form: Form) -> Node:
+    value = reader.value(expr.value, here, form)
+    scope = home_of(here.scope.function, expr.target.id)
+    reader.flow.flow(value, reader.variable(scope, expr.target.id))
+    return value
+
+
+def _other(reader: Reader, expr: ast.expr, here: Here, _form: Form) -> Node:
+    for part in ast.iter_child_nodes(expr):
+        if isinstance(part, ast.expr):
+            value = reader.value(part, here)
+            reader.leave(value, spot_of(expr, here.module), words_of(expr))
+    text = isinstance(expr, ast.JoinedStr | ast.FormattedValue)
+    unseen = Unseen(spot_of(expr, here.module), words_of(expr))
+    return reader.flow.node(LEAF if text else unseen)
+
+
+def read_truth(reader: Reader, expr: ast.expr, here: Here) -> None:
+    """Read an expression that is asked whether it is true."""
+    if isinstance(expr, ast.BoolOp):
+        narrow = here
+        for part in expr.values:
+            reader.truth(part, narrow)
+            said = told(part, reader.place(narrow))
+            narrow = narrow.knowing(said.if_true if isinstance(expr.op, ast.And) else said.if_false)
+    elif isinstance(expr, ast.UnaryOp) and isinstance(expr.op, ast.Not):
+        reader.truth(expr.operand, here)
+    else:
+        reader.truths.append(Use(reader.value(expr, here), spot_of(expr, here.module)))
+
+
+def _bool(reader: Reader, expr: ast.BoolOp, here: Here, form: Form) -> Node:
+    result = reader.flow.node()
+    for part in expr.values[:-1]:
+        value = reader.value(part, here, form)
+        reader.truths.append(Use(value, spot_of(part, here.module)))
+        if isinstance(expr.op, ast.Or):
+            reader.flow.flow_unless_placeholder(value, result)
+        else:
+            reader.flow.flow(value, result)
+        said = told(part, reader.place(here))
+        here = here.knowing(said.if_true if isinstance(expr.op, ast.And) else said.if_false)
+    reader.flow.flow(reader.value(expr.values[-1], here, form), result)
+    return result
+
+
+def _binary(reader: Reader, expr: ast.BinOp, here: Here, _form: Form) -> Node:
+    result = reader.flow.node(LEAF)
+    for part in (expr.left, expr.right):
+        value = reader.value(part, here)
+        reader.strict(value, here, expr)
+        if isinstance(expr.op, ast.Add | ast.BitOr | ast.Mult):
+            reader.flow.flow_unless_placeholder(value, result)
+        elif isinstance(expr.op, ast.Mod):
+            reader.leave(value, spot_of(expr, here.module), "put into text")
+    return result
+
+
+def _compare(reader: Reader, expr: ast.Compare, here: Here, _form: Form) -> Node:
+    asked = asked_for_none(expr)
+    if asked is not None:
+        operand, positive = asked
+        node = reader.value(operand, here)
+        reader.askers.append(Asker(expr, here.module, node, positive))
+        return reader.flow.node(LEAF)
+    sides = [expr.left, *expr.comparators]
+    spot = spot_of(expr, here.module)
+    equal = all(isinstance(op, ast.Eq | ast.NotEq) for op in expr.ops)
+    values = [reader.value(side, here, Form.ARGUMENT) for side in sides]
+    if equal and len(values) == 2:
+        reader.equal(values[0], values[1], spot)
+    elif all(isinstance(op, ast.In | ast.NotIn) for op in expr.ops) and len(values) == 2:
+        reader.shallow(values[0], spot, "looked for in something")
+        reader.flow.listen(values[1], lambda t: _looked_in(reader, t, spot))
+    elif any(isinstance(op, ast.Is | ast.IsNot) for op in expr.ops):
+        for value in values:
+            reader.shallow(value, spot, "compared by is")
+    else:
+        for value in values:
+            reader.strict(value, here, expr)
+    return reader.flow.node(LEAF)
+
+
+def _looked_in(reader: Reader, thing: Thing, spot: Spot) -> None:
+    """`x in t` compares the items of a sequence, the keys of a dictionary."""
+    if isinstance(thing, Box) and thing.kind != "dict":
+        reader.leave(reader.flow.node(thing), spot, "looked into by in")
+
+
+def _dict(reader: Reader, expr: ast.Dict, here: Here, _form: Form) -> Node:
+    box = Box("dict", spot_of(expr, here.module), empty=None if expr.keys else "{}")
+    result = reader.flow.node()
+    for key, item in zip(expr.keys, expr.values, strict=True):
+        if key is None:
+            reader.flow.flow(reader.value(item, here), result)
+            reader.merge(reader.value(item, here), box)
+            continue
+        reader.key(key, here)
+        reader.flow.flow(reader.value(item, here, Form.BUILT), box.field(key_at(key)))
+    return reader.flow.node(box)
+
+
+def _sequence(
+    reader: Reader, expr: ast.List | ast.Tuple | ast.Set, here: Here, _form: Form
+) -> Node:
+    kind = {ast.List: "list", ast.Tuple: "tuple", ast.Set: "set"}[type(expr)]
+    empty = "()" if kind == "tuple" and not expr.elts else None
+    box = Box(kind, spot_of(expr, here.module), empty=empty)
+    starred = any(isinstance(item, ast.Starred) for item in expr.elts)
+    for index, item in enumerate(expr.elts):
+        if isinstance(item, ast.Starred):
+            reader.elements(reader.value(item.value, here), box.rest, here, item)
+        else:
+            node = box.rest if starred else box.field(index)
+            value = reader.value(item, here, Form.BUILT)
+            reader.flow.flow(value, node)
+            if kind == "set":
+                reader.shallow(value, spot_of(item, here.module), "put into a set")
+    return reader.flow.node(box)
+
+
+def _comprehension(
+    reader: Reader,
+    expr: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp,
+    here: Here,
+    _form: Form,
+) -> Node:
+    scope = here.module.scopes.scope_of[expr]
+    inner = replace(here, scope=scope)
+    for index, generator in enumerate(expr.generators):
+        items = reader.flow.node()
+        source = reader.value(generator.iter, here if index == 0 else inner)
+        reader.elements(source, items, here, generator.iter)
+        names = bound_in(generator.target)
+        inner = replace(inner, narrow=without(inner.narrow, names))
+        assign(reader, generator.target, items, inner)
+        for condition in generator.ifs:
+            reader.truth(condition, inner)
+            inner = inner.knowing(told(condition, reader.place(inner)).if_true)
+    kind = "dict" if isinstance(expr, ast.DictComp) else "list"
+    box = Box(kind, spot_of(expr, here.module))
+    if isinstance(expr, ast.DictComp):
+        reader.key(expr.key, inner)
+        item = expr.value
+    else:
+        item = expr.elt
+    value = reader.value(item, inner, Form.BUILT)
+    reader.flow.flow(value, box.rest)
+    if isinstance(expr, ast.SetComp):
+        reader.shallow(value, spot_of(item, here.module), "put into a set")
+    return reader.flow.node(box)
+
+
+_Reader: TypeAlias = Callable[["Reader", Any, Here, Form], Node]
+_READERS: Final[Mapping[type[ast.expr], _Reader]] = {
+    ast.Constant: _constant,
+    ast.Name: _name,
+    ast.Attribute: _attribute,
+    ast.Subscript: _subscript,
+    ast.Slice: _slice,
+    ast.Dict: _dict,
+    ast.List: _sequence,
+    ast.Tuple: _sequence,
+    ast.Set: _sequence,
+    ast.ListComp: _comprehension,
+    ast.SetComp: _comprehension,
+    ast.GeneratorExp: _comprehension,
+    ast.DictComp: _comprehension,
+    ast.IfExp: _conditional,
+    ast.BoolOp: _bool,
+    ast.UnaryOp: _unary,
+    ast.BinOp: _binary,
+    ast.Compare: _compare,
+    ast.Call: _call,
+    ast.Lambda: _lambda,
+    ast.NamedExpr: _walrus,
+}

@@ -1,0 +1,377 @@
+"""Reads a project's modules into a flow of values, and notes what becomes of its placeholders.
+
+Each function is read once, whoever calls it; a variable holds whatever is ever bound to it. Whatever
+is done with a value that is not known to be harmless makes the placeholders in it leave sight.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+
+from jaxmigrate.analysis.calls import TreeCall, tree_calls
+from jaxmigrate.analysis.on_none import Place
+from jaxmigrate.analysis.placeholders.calling import call_thing
+from jaxmigrate.analysis.placeholders.expressions import read_truth, read_value
+from jaxmigrate.analysis.placeholders.flow import Flow
+from jaxmigrate.analysis.placeholders.objects import (
+    merge_parts,
+    read_attribute,
+    read_elements,
+    store_part,
+)
+from jaxmigrate.analysis.placeholders.records import Annotation, Asker, Here, Leaving, Meeting, Use
+from jaxmigrate.analysis.placeholders.statements import read_block
+from jaxmigrate.analysis.placeholders.things import (
+    Arguments,
+    Bound,
+    Box,
+    Form,
+    Function,
+    FunctionNode,
+    Key,
+    Node,
+    Placeholder,
+    Spot,
+    Structure,
+    Thing,
+    Unseen,
+    Wrapped,
+    spot_of,
+)
+from jaxmigrate.analysis.project import Definition, Module, Project
+from jaxmigrate.analysis.scopes import Scope, all_parameters
+from jaxmigrate.analysis.trees.classes import Classes
+
+
+class Reader:
+    """The flow of a project's values, and what was seen of its placeholders."""
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self.flow = Flow()
+        self.classes = Classes(project)
+        self.variables: dict[tuple[Scope, str], Node] = {}
+        self.returned: dict[FunctionNode, Node] = {}
+        self.functions: dict[FunctionNode, Function] = {}
+        self.first_trees: dict[ast.Call, Node] = {}
+        self.stored: set[str] = set()
+        self.called: set[FunctionNode] = set()
+        self.out_of_sight: set[FunctionNode] = set()
+        self.objects: dict[ast.AST, Box] = {}
+        self.askers: list[Asker] = []
+        self.annotations: list[Annotation] = []
+        self.leavings: dict[Placeholder, list[Leaving]] = {}
+        self.in_trees: set[Placeholder] = set()
+        self.meetings: list[Meeting] = []
+        self.truths: list[Use] = []
+        self.class_tests: list[Use] = []
+        self.equalities: list[tuple[Node, Node, Spot]] = []
+        self.opposite: dict[Box, tuple[Node, ...]] = {}
+        self._stricts: list[tuple[Node, Here, Spot]] = []
+        self._caught: set[FunctionNode] = set()
+        self._calls_of: dict[FunctionNode, set[FunctionNode]] = {}
+        self._left: set[tuple[Node, Spot]] = set()
+        self._marked: set[Node] = set()
+        self._images: dict[tuple[Key, Box], Box] = {}
+        self._imaged: set[tuple[Key, Box]] = set()
+        self._calls: dict[Module, Mapping[ast.Call, TreeCall]] = {}
+
+    def read(self, modules: Iterable[Module]) -> None:
+        """Read modules and let everything flow, functions that nobody calls last."""
+        modules = list(modules)
+        for module in modules:
+            stores = (a.attr for a, _ in module.scopes.attributes if isinstance(a.ctx, ast.Store))
+            self.stored.update(stores)
+        for module in modules:
+            self._calls[module] = {c.node: c for c in tree_calls(module, self.project)}
+            read_block(self, module.tree.body, Here(module, module.scopes.module))
+        self.flow.solve()
+        for function in list(self.functions.values()):
+            self._enter(function)
+        self.flow.solve()
+        self._catch()
+        self.flow.solve()
+
+    def tree_call(self, node: ast.Call, module: Module) -> TreeCall | None:
+        """The tree map that a call is."""
+        return self._calls.get(module, {}).get(node)
+
+    def place(self, here: Here) -> Place:
+        """The place to resolve names from."""
+        return Place(here.scope, here.module, self.project)
+
+    def leave(self, node: Node, spot: Spot, words: str) -> None:
+        """What is at a node goes where the tool cannot look."""
+        if (node, spot) in self._left:
+            return
+        self._left.add((node, spot))
+
+        def arrived(thing: Thing) -> None:
+            if isinstance(thing, Placeholder):
+                self._leaves(thing, Leaving(spot, words))
+            elif isinstance(thing, Function):
+                self.expose(thing, spot, words)
+            elif isinstance(thing, Bound):
+                self.expose(thing.function, spot, words)
+            elif isinstance(thing, Wrapped):
+                self.leave(thing.function, spot, words)
+            elif isinstance(thing, Structure):
+                self.leave(thing.tree, spot, words)
+
+        self.flow.deep(node, arrived)
+
+    def _leaves(self, placeholder: Placeholder, leaving: Leaving) -> None:
+        found = self.leavings.setdefault(placeholder, [])
+        if leaving not in found:
+            found.append(leaving)
+
+    def mark(self, node: Node) -> None:
+        """What is at a node is a tree: the placeholders in it are placeholders in a tree."""
+        if node in self._marked:
+            return
+        self._marked.add(node)
+
+        def arrived(thing: Thing) -> None:
+            if isinstance(thing, Placeholder):
+                self.in_trees.add(thing)
+
+        def box(thing: Thing) -> None:
+            if isinstance(thing, Box) and not thing.sealed:
+                thing.watch(lambda _, part: self.flow.deep(part, arrived, seen_by_jax=True))
+
+        self.flow.listen(node, box)
+
+    def strict(self, node: Node, here: Here, expr: ast.AST) -> None:
+        """A use that fails for None: harmless, unless the failure is caught."""
+        self._stricts.append((node, here, spot_of(expr, here.module)))
+
+    def _catch(self) -> None:
+        """What fails for None where the failure is caught, there or in a caller, is asked for None by it."""
+        caught = set(self._caught)
+        waiting = list(caught)
+        while waiting:
+            more = self._calls_of.get(waiting.pop(), set()) - caught
+            caught |= more
+            waiting.extend(more)
+        for node, here, spot in self._stricts:
+            if here.trying or here.function in caught:
+                self.shallow(node, spot, "used where its error is caught")
+
+    def expose(self, function: Function, spot: Spot, words: str) -> None:
+        """Anybody may call a function: nothing is known of its arguments, and its results leave sight."""
+        if function.node in self.out_of_sight:
+            return
+        self.out_of_sight.add(function.node)
+        scope = function.module.scopes.scope_of[function.node]
+        unseen = Unseen(spot_of(function.node, function.module), "a parameter")
+        for parameter in all_parameters(function.node.args):
+            self.flow.add(self.variable(scope, parameter.arg), unseen)
+        self._defaults(function, set())
+        self.leave(self.results(function), spot, words)
+
+    def _enter(self, function: Function) -> None:
+        """A function that nothing in the project calls is called from elsewhere."""
+        node = function.node
+        if isinstance(node, ast.Lambda) or node in self.called or node in self.out_of_sight:
+            return
+        if node.name in ("tree_flatten", "tree_unflatten", "tree_flatten_with_keys"):
+            return
+        self.out_of_sight.add(node)
+        scope = function.module.scopes.scope_of[node]
+        owner = function.scope.node
+        parameters = all_parameters(node.args)
+        if isinstance(owner, ast.ClassDef) and parameters:
+            definition = Definition(function.module, owner, function.scope.parent or function.scope)
+            first = parameters.pop(0)
+            self.flow.add(self.variable(scope, first.arg), self.object_of(definition))
+        unseen = Unseen(spot_of(node, function.module), f"a parameter of {node.name}()")
+        for parameter in parameters:
+            self.flow.add(self.variable(scope, parameter.arg), unseen)
+        self._defaults(function, set())
+        found = [n for n in ast.walk(node) if isinstance(n, ast.Return) and n.value is not None]
+        spot = spot_of(found[0] if found else node, function.module)
+        words = f"returned by {node.name}(), which nothing in the project calls"
+        self.leave(self.results(function), spot, words)
+
+    def object_of(self, definition: Definition) -> Box:
+        """The one box for the objects of a class that are not told apart."""
+        node = definition.node
+        if node not in self.objects:
+            self.objects[node] = self.new_object(definition, spot_of(node, definition.module))
+        return self.objects[node]
+
+    def new_object(self, definition: Definition, made: Spot) -> Box:
+        """A box for an object of a class."""
+        facts = self.classes.facts(definition)
+        every = facts.children is not None and facts.every_attribute
+        children = None if every else (facts.children or frozenset())
+        return Box("object", made, definition, children, sealed=facts.children is None)
+
+    def image(self, box: Box, key: Key) -> tuple[Box, bool]:
+        """What the map or copy that `key` stands for makes of a box, and whether that is asked anew.
+
+        What it makes of another box of the same origin is not told apart: else a tree that goes through
+        the same map again and again would have no end of images.
+        """
+        origin = box.origin or box
+        if (key, origin) not in self._images:
+            self._images[key, origin] = Box(
+                origin.kind,
+                origin.made,
+                origin.cls,
+                origin.children,
+                origin.sealed,
+                origin,
+                origin.empty,
+            )
+        is_new = (key, box) not in self._imaged
+        self._imaged.add((key, box))
+        return self._images[key, origin], is_new
+
+    def variable(self, scope: Scope, name: str) -> Node:
+        """The node of a variable."""
+        key = (scope, name)
+        if key not in self.variables:
+            self.variables[key] = Node()
+        return self.variables[key]
+
+    def results(self, function: Function) -> Node:
+        """The node of what a function gives."""
+        if function.node not in self.returned:
+            self.returned[function.node] = Node()
+        return self.returned[function.node]
+
+    def signature(self, node: FunctionNode, here: Here) -> Function:
+        """A function, its annotations noted."""
+        function = Function(node, here.module, here.scope)
+        self.functions[node] = function
+        scope = here.module.scopes.scope_of[node]
+        for parameter in all_parameters(node.args):
+            if parameter.annotation is not None:
+                variable = self.variable(scope, parameter.arg)
+                self.annotations.append(
+                    Annotation(parameter.annotation, here.module, here.scope, variable)
+                )
+        return function
+
+    def shallow(self, node: Node, spot: Spot, words: str) -> None:
+        """The placeholders at a node itself leave sight, not those in containers there."""
+
+        def arrived(thing: Thing) -> None:
+            if isinstance(thing, Placeholder):
+                self._leaves(thing, Leaving(spot, words))
+
+        self.flow.listen(node, arrived)
+
+    def equal(self, one: Node, other: Node, spot: Spot) -> None:
+        """Two values are compared: what is a placeholder in one must stay one in the other."""
+        self.equalities.append((one, other, spot))
+        for node in (one, other):
+            self.flow.listen(node, lambda thing: self._structure_compared(thing, spot))
+
+    def _structure_compared(self, thing: Thing, spot: Spot) -> None:
+        if isinstance(thing, Structure):
+            self.leave(thing.tree, spot, "its structure is compared")
+
+    def call(
+        self, callee: Node, arguments: Arguments, result: Node, expr: ast.AST, here: Here
+    ) -> None:
+        """Call whatever is at a node."""
+        self.flow.listen(
+            callee, lambda thing: call_thing(self, thing, arguments, result, expr, here)
+        )
+
+    def invoke(self, function: Function, arguments: Arguments, result: Node, here: Here) -> None:
+        """Call a function of the project."""
+        node = function.node
+        self.called.add(node)
+        if here.trying:
+            self._caught.add(node)
+        if here.function is not None:
+            self._calls_of.setdefault(here.function, set()).add(node)
+        scope = function.module.scopes.scope_of[node]
+        args = node.args
+        positional = [*args.posonlyargs, *args.args]
+        filled: set[str] = set()
+        for index, value in enumerate(arguments.given):
+            if index < len(positional):
+                filled.add(positional[index].arg)
+                self.flow.flow(value, self.variable(scope, positional[index].arg))
+            elif args.vararg is not None:
+                self.flow.flow(value, self._extra(function, args.vararg, "tuple").rest)
+        if arguments.starred is not None:
+            for parameter in positional[len(arguments.given) :]:
+                self.flow.flow(arguments.starred, self.variable(scope, parameter.arg))
+            if args.vararg is not None:
+                self.flow.flow(arguments.starred, self._extra(function, args.vararg, "tuple").rest)
+        known = {a.arg for a in (*args.args, *args.kwonlyargs)}
+        for name, value in arguments.named.items():
+            if name in known:
+                filled.add(name)
+                self.flow.flow(value, self.variable(scope, name))
+            elif args.kwarg is not None:
+                self.flow.flow(value, self._extra(function, args.kwarg, "dict").field(name))
+        if arguments.double is not None:
+            for name in known - filled:
+                self.flow.flow(arguments.double, self.variable(scope, name))
+            if args.kwarg is not None:
+                self.flow.flow(arguments.double, self._extra(function, args.kwarg, "dict").rest)
+        for arg, kind in ((args.vararg, "tuple"), (args.kwarg, "dict")):
+            if arg is not None:
+                self._extra(function, arg, kind)
+        self._defaults(function, filled)
+        self.flow.flow(self.results(function), result)
+
+    def _extra(self, function: Function, arg: ast.arg, kind: str) -> Box:
+        """The box of what `*args` or `**kwargs` takes."""
+        if arg not in self.objects:
+            self.objects[arg] = Box(kind, spot_of(arg, function.module))
+        scope = function.module.scopes.scope_of[function.node]
+        self.flow.add(self.variable(scope, arg.arg), self.objects[arg])
+        return self.objects[arg]
+
+    def _defaults(self, function: Function, filled: set[str]) -> None:
+        args = function.node.args
+        positional = [*args.posonlyargs, *args.args]
+        pairs = [
+            *zip(positional[len(positional) - len(args.defaults) :], args.defaults, strict=True),
+            *zip(args.kwonlyargs, args.kw_defaults, strict=True),
+        ]
+        scope = function.module.scopes.scope_of[function.node]
+        here = Here(function.module, function.scope)
+        for parameter, default in pairs:
+            if default is not None and parameter.arg not in filled:
+                value = self.value(default, here, Form.ARGUMENT)
+                self.flow.flow(value, self.variable(scope, parameter.arg))
+
+    # What is read elsewhere
+
+    def value(self, expr: ast.expr, here: Here, form: Form = Form.BOUND) -> Node:
+        """The node of what an expression gives; `form` is what a None in its place would be."""
+        return read_value(self, expr, here, form)
+
+    def key(self, expr: ast.expr, here: Here) -> None:
+        """Read an expression that something is looked up by."""
+        value = self.value(expr, here, Form.ARGUMENT)
+        self.shallow(value, spot_of(expr, here.module), "used as a key")
+
+    def truth(self, expr: ast.expr, here: Here) -> None:
+        """Read an expression that is asked whether it is true."""
+        read_truth(self, expr, here)
+
+    def attribute(self, owner: Node, name: str, target: Node, spot: Spot) -> None:
+        """`target` is the attribute `name` of what is at `owner`."""
+        read_attribute(self, owner, name, target, spot)
+
+    def elements(self, source: Node, target: Node, here: Here, expr: ast.AST) -> None:
+        """What iterating over what is at a node gives."""
+        read_elements(self, source, target, here, expr)
+
+    def store(self, owner: Node, key: Key, value: Node, spot: Spot) -> None:
+        """Put what is at a node into what is at another."""
+        store_part(self, owner, key, value, spot)
+
+    def merge(self, source: Node, box: Box) -> None:
+        """The parts of what is at a node are parts of a box too."""
+        merge_parts(self, source, box)

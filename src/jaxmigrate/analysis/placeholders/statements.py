@@ -1,0 +1,298 @@
+"""Reads statements: what they bind, what they say of the names behind them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from jaxmigrate.analysis.placeholders.narrowing import bound_in, leaves, told, without
+from jaxmigrate.analysis.placeholders.objects import PROPERTIES
+from jaxmigrate.analysis.placeholders.records import Annotation, Here
+from jaxmigrate.analysis.placeholders.syntax import (
+    catches,
+    form_for,
+    gives_something,
+    home_of,
+    is_generator,
+    key_at,
+    suppresses,
+    words_of,
+)
+from jaxmigrate.analysis.placeholders.things import (
+    ANY,
+    LEAF,
+    Arguments,
+    Box,
+    Class,
+    Form,
+    Node,
+    Placeholder,
+    Thing,
+    Unseen,
+    spot_of,
+)
+from jaxmigrate.analysis.project import Definition
+
+if TYPE_CHECKING:
+    from jaxmigrate.analysis.placeholders.reading import Reader
+
+_HARMLESS_DECORATORS: Final = PROPERTIES | {
+    "builtins.staticmethod",
+    "builtins.classmethod",
+    "functools.wraps",
+    "abc.abstractmethod",
+    "typing.override",
+    "typing.overload",
+    "functools.lru_cache",
+    "functools.cache",
+}
+
+
+def read_block(reader: Reader, body: Sequence[ast.stmt], here: Here) -> Here:
+    """Read statements in turn; gives what is known behind them."""
+    for statement in body:
+        here = _statement(reader, statement, here)
+    return here
+
+
+def _statement(reader: Reader, node: ast.stmt, here: Here) -> Here:
+    behind = _READERS.get(type(node), _other)(reader, node, here) or here
+    if isinstance(node, ast.If) or not behind.narrow:
+        return behind
+    return replace(behind, narrow=without(behind.narrow, bound_in(node)))
+
+
+def _assign(reader: Reader, node: ast.Assign, here: Here) -> None:
+    value = reader.value(node.value, here, form_for(node.targets))
+    for target in node.targets:
+        assign(reader, target, value, here)
+
+
+def _while(reader: Reader, node: ast.While, here: Here) -> None:
+    inner = replace(here, narrow=without(here.narrow, bound_in(node)))
+    reader.truth(node.test, inner)
+    read_block(reader, node.body, inner.knowing(told(node.test, reader.place(inner)).if_true))
+    read_block(reader, node.orelse, inner)
+
+
+def _for(reader: Reader, node: ast.For | ast.AsyncFor, here: Here) -> None:
+    inner = replace(here, narrow=without(here.narrow, bound_in(node)))
+    items = reader.flow.node()
+    reader.elements(reader.value(node.iter, here), items, here, node.iter)
+    assign(reader, node.target, items, inner)
+    read_block(reader, node.body, inner)
+    read_block(reader, node.orelse, inner)
+
+
+def _with(reader: Reader, node: ast.With | ast.AsyncWith, here: Here) -> None:
+    for item in node.items:
+        spot = spot_of(item.context_expr, here.module)
+        reader.leave(reader.value(item.context_expr, here), spot, "used in a with")
+        if item.optional_vars is not None:
+            unseen = Unseen(spot, "a with")
+            assign(reader, item.optional_vars, reader.flow.node(unseen), here)
+    catching = any(suppresses(item.context_expr) for item in node.items)
+    read_block(reader, node.body, replace(here, trying=here.trying or catching))
+
+
+def _try(reader: Reader, node: ast.Try | ast.TryStar, here: Here) -> Here:
+    catching = any(catches(handler.type) for handler in node.handlers)
+    read_block(reader, node.body, replace(here, trying=here.trying or catching))
+    here = replace(here, narrow=without(here.narrow, bound_in(node)))
+    for handler in node.handlers:
+        if handler.name:
+            unseen = Unseen(spot_of(handler, here.module), "an exception")
+            variable = reader.variable(home_of(here.scope, handler.name), handler.name)
+            reader.flow.add(variable, unseen)
+        read_block(reader, handler.body, here)
+    read_block(reader, node.orelse, here)
+    read_block(reader, node.finalbody, here)
+    return here
+
+
+def _assert(reader: Reader, node: ast.Assert, here: Here) -> Here:
+    reader.truth(node.test, here)
+    here = here.knowing(told(node.test, reader.place(here)).if_true)
+    if node.msg is not None:
+        reader.value(node.msg, here)
+    return here
+
+
+def _expression(reader: Reader, node: ast.Expr, here: Here) -> None:
+    reader.value(node.value, here)
+
+
+def _delete(reader: Reader, node: ast.Delete, here: Here) -> None:
+    for target in node.targets:
+        if isinstance(target, ast.Subscript):
+            reader.flow.listen(reader.value(target.value, here), _shrink)
+
+
+def _shrink(thing: Thing) -> None:
+    if isinstance(thing, Box):
+        thing.shrinks = True
+
+
+def _other(reader: Reader, node: ast.stmt, here: Here) -> None:
+    for part in ast.iter_child_nodes(node):
+        if isinstance(part, ast.expr):
+            value = reader.value(part, here)
+            reader.leave(value, spot_of(node, here.module), words_of(node))
+        elif isinstance(part, ast.match_case):
+            _match_case(reader, part, here)
+
+
+def _match_case(reader: Reader, case: ast.match_case, here: Here) -> None:
+    for node in ast.walk(case.pattern):
+        name = getattr(node, "name", None) or getattr(node, "rest", None)
+        if isinstance(name, str):
+            unseen = Unseen(spot_of(case.pattern, here.module), "a match")
+            reader.flow.add(reader.variable(home_of(here.scope, name), name), unseen)
+    if case.guard is not None:
+        reader.truth(case.guard, here)
+    read_block(reader, case.body, here)
+
+
+def _if(reader: Reader, node: ast.If, here: Here) -> Here:
+    reader.truth(node.test, here)
+    said = told(node.test, reader.place(here))
+    then = read_block(reader, node.body, here.knowing(said.if_true))
+    other = read_block(reader, node.orelse, here.knowing(said.if_false))
+    if leaves(node.body):
+        return replace(here, narrow=other.narrow)
+    if leaves(node.orelse):
+        return replace(here, narrow=then.narrow)
+    return replace(here, narrow=then.narrow & other.narrow)
+
+
+def _return(reader: Reader, node: ast.Return, here: Here) -> None:
+    if here.function is None:
+        return
+    results = reader.results(reader.functions[here.function])
+    if node.value is not None:
+        reader.flow.flow(reader.value(node.value, here, Form.RETURNED), results)
+    else:
+        spot = spot_of(node, here.module)
+        reader.flow.add(results, Placeholder(spot, Form.IMPLICIT, node, here.module))
+
+
+def _annotated(reader: Reader, node: ast.AnnAssign, here: Here) -> None:
+    if node.value is not None:
+        form = form_for([node.target])
+        assign(reader, node.target, reader.value(node.value, here, form), here)
+    if isinstance(node.target, ast.Name):
+        variable = reader.variable(home_of(here.scope, node.target.id), node.target.id)
+        reader.annotations.append(Annotation(node.annotation, here.module, here.scope, variable))
+
+
+def _augmented(reader: Reader, node: ast.AugAssign, here: Here) -> None:
+    value = reader.value(node.value, here)
+    reader.strict(value, here, node)
+    joined = reader.flow.node(LEAF)
+    reader.flow.flow_unless_placeholder(value, joined)
+    assign(reader, node.target, joined, here)
+
+
+def _function(reader: Reader, node: ast.FunctionDef | ast.AsyncFunctionDef, here: Here) -> None:
+    function = reader.signature(node, here)
+    scope = here.module.scopes.scope_of[node]
+    result = reader.results(function)
+    if node.returns is not None:
+        reader.annotations.append(Annotation(node.returns, here.module, here.scope, result))
+    read_block(reader, node.body, Here(here.module, scope, function=node))
+    if is_generator(node):
+        reader.flow.add(result, Unseen(spot_of(node, here.module), f"the generator {node.name}()"))
+    elif not leaves(node.body) and gives_something(node):
+        last = node.body[-1]
+        spot = spot_of(last, here.module)
+        reader.flow.add(result, Placeholder(spot, Form.IMPLICIT, node, here.module))
+    value = reader.flow.node(function)
+    for decorator in reversed(node.decorator_list):
+        value = _decorate(reader, decorator, value, here)
+    reader.flow.flow(value, reader.variable(home_of(here.scope, node.name), node.name))
+
+
+def _decorate(reader: Reader, decorator: ast.expr, value: Node, here: Here) -> Node:
+    called = decorator.func if isinstance(decorator, ast.Call) else decorator
+    name = reader.project.name_of(called, here.scope, here.module) or ""
+    if name in _HARMLESS_DECORATORS or name.startswith("pytest.mark"):
+        return value
+    result = reader.flow.node()
+    function = reader.value(decorator, here)
+    reader.call(function, Arguments((value,)), result, decorator, here)
+    return result
+
+
+def _class(reader: Reader, node: ast.ClassDef, here: Here) -> None:
+    definition = Definition(here.module, node, here.scope)
+    scope = here.module.scopes.scope_of[node]
+    inner = Here(here.module, scope)
+    for statement in node.body:
+        if not isinstance(statement, ast.AnnAssign):
+            _statement(reader, statement, inner)
+    for own in reader.classes.facts(definition).fields:
+        if own.scope is not scope:
+            continue
+        variable = reader.variable(scope, own.name)
+        if own.annotation is not None:
+            reader.annotations.append(Annotation(own.annotation, here.module, scope, variable))
+        if own.default is None:
+            continue
+        if isinstance(own.default, ast.Call) and not hasattr(own.default, "lineno"):
+            reader.call(reader.value(own.default.func, inner), Arguments(), variable, node, inner)
+        else:
+            is_tree = reader.classes.facts(definition).children is not None
+            form = Form.BUILT if is_tree and not own.static else Form.ARGUMENT
+            reader.flow.flow(reader.value(own.default, inner, form), variable)
+    thing = Class(definition)
+    reader.flow.add(reader.variable(home_of(here.scope, node.name), node.name), thing)
+
+
+def assign(reader: Reader, target: ast.expr, value: Node, here: Here) -> None:
+    """Bind a target to what is at a node."""
+    if isinstance(target, ast.Name):
+        reader.flow.flow(value, reader.variable(home_of(here.scope, target.id), target.id))
+    elif isinstance(target, ast.Starred):
+        assign(reader, target.value, value, here)
+    elif isinstance(target, ast.Tuple | ast.List):
+        starred = any(isinstance(item, ast.Starred) for item in target.elts)
+        for index, item in enumerate(target.elts):
+            part = reader.flow.node()
+            reader.flow.load(value, ANY if starred else index, part)
+            if isinstance(item, ast.Starred):
+                box = Box("list", spot_of(item, here.module))
+                reader.flow.flow(part, box.rest)
+                part = reader.flow.node(box)
+            assign(reader, item, part, here)
+    elif isinstance(target, ast.Subscript):
+        reader.key(target.slice, here)
+        owner = reader.value(target.value, here)
+        reader.store(owner, key_at(target.slice), value, spot_of(target, here.module))
+    elif isinstance(target, ast.Attribute):
+        owner = reader.value(target.value, here)
+        reader.store(owner, target.attr, value, spot_of(target, here.module))
+
+
+_Reader: TypeAlias = Callable[["Reader", Any, Here], "Here | None"]
+_READERS: Final[Mapping[type[ast.stmt], _Reader]] = {
+    ast.FunctionDef: _function,
+    ast.AsyncFunctionDef: _function,
+    ast.ClassDef: _class,
+    ast.Assign: _assign,
+    ast.AnnAssign: _annotated,
+    ast.AugAssign: _augmented,
+    ast.Return: _return,
+    ast.If: _if,
+    ast.While: _while,
+    ast.For: _for,
+    ast.AsyncFor: _for,
+    ast.With: _with,
+    ast.AsyncWith: _with,
+    ast.Try: _try,
+    ast.TryStar: _try,
+    ast.Assert: _assert,
+    ast.Expr: _expression,
+    ast.Delete: _delete,
+}
