@@ -67,6 +67,14 @@ from jaxmigrate.api import (
 
 _NONE = cst.Name("None")
 _BATCHING = "from jax.interpreters import batching\n\n"
+_EMPTY = "optax.MaskedNode()"
+_MASKED = """import jax
+
+
+def scaled(grads):
+    masked = {"w": grads["w"], "b": None}
+    masked = jax.tree.map(lambda g: 0.1 * g, masked)
+"""
 _LOOSE = (
     cst.BooleanOperation,
     cst.Comparison,
@@ -121,6 +129,13 @@ class SentinelPlaceholders(Codemod):
             "    return x if dim is None else moveaxis(x, dim, 0)\n",
         ),
         Example("not_mapped = object()\nx is not_mapped\n", None),
+        Example(
+            _MASKED + '    return masked["w"] if masked["b"] is None else None\n',
+            _MASKED.replace("jax\n", "jax\nimport optax\n", 1).replace("None", _EMPTY)
+            + '    return masked["w"] if isinstance(masked["b"], optax.MaskedNode) else None\n',
+            sentinel=_EMPTY,
+        ),
+        Example(_MASKED + "    return save(masked)\n", None, sentinel=_EMPTY),
     )
 
     def find(self, module: Facts) -> Iterator[Site]:

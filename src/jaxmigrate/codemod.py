@@ -24,13 +24,14 @@ class Example:
     """A piece of source and what becomes of it; `after` None: it is left alone.
 
     `target_jax` is the lowest JAX the result must run on, None for the newest; `confidence` how sure
-    the run asks to be.
+    the run asks to be; `sentinel` what it names placeholders by.
     """
 
     before: str
     after: str | None
     target_jax: str | None = None
     confidence: Confidence = Confidence.LIKELY
+    sentinel: str | None = None
 
 
 class NodeKind(enum.Enum):

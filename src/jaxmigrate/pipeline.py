@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Final, TypeAlias
 
 from packaging.version import Version
@@ -17,7 +16,7 @@ from packaging.version import Version
 from jaxmigrate.analysis.facts import Facts
 from jaxmigrate.analysis.placeholders.groups import Table as Changes
 from jaxmigrate.analysis.project import Module, Project, module_of
-from jaxmigrate.analysis.trees.evidence import Table, collect
+from jaxmigrate.analysis.trees.evidence import Table
 from jaxmigrate.codemod import Codemod, NodeKind, Site
 from jaxmigrate.errors import SourceError
 from jaxmigrate.lines import LineIndex, newline_of, searchable
@@ -80,24 +79,6 @@ def failure_of(error: BaseException) -> Failure:
     if isinstance(error, RecursionError):
         return Failure(FailureKind.SOURCE, "is nested too deeply to be analysed")
     return Failure(FailureKind.CODEMOD, f"internal error: {type(error).__name__}: {error}")
-
-
-def migrate_source(
-    source: str,
-    *,
-    confidence: Confidence = Confidence.LIKELY,
-    target_jax: str = "0.10.2",
-    select: Sequence[str] | None = None,
-    path: str = "module.py",
-) -> FileResult:
-    """What becomes of a piece of source that is a project of its own."""
-    from jaxmigrate.registry import choose
-
-    file = decode(source.encode(), path, Path("/") / path)
-    project = Project([path], {path: file.text}.get)
-    evidence = collect(project, [path], lambda _: ()).table
-    settings = Settings(choose(select or ()), confidence, Version(target_jax), evidence)
-    return migrate_file(file, project, settings)
 
 
 def parse_tree(path: str, text: str) -> ast.Module:

@@ -30,6 +30,7 @@ from jaxmigrate.sources.discover import FoundFile, discover
 from jaxmigrate.sources.read import read
 from jaxmigrate.sources.skips import MARK
 from jaxmigrate.sources.text import SourceFile, decode
+from jaxmigrate.versions import NEWEST_KNOWN
 
 IN_PROCESS_BELOW: Final = 4_000_000
 """Bytes of candidate files below which starting workers costs more than it saves; see benchmarks."""
@@ -116,11 +117,14 @@ def run(
     return _result(request, tuple(sorted(results, key=lambda r: r.path)), matched)
 
 
-def run_on_text(data: bytes, name: str, request: Request) -> RunResult:
-    """What a run makes of one file called `name` that holds `data`; the disk is not looked at."""
+def run_on_text(data: bytes, name: str, request: Request, place: Path | None = None) -> RunResult:
+    """What a run makes of one file called `name` that holds `data`; the file itself is not looked at.
+
+    `place` is where it would be, for the settings of its formatter; `name` by default.
+    """
     settings = request.settings()
     try:
-        source = decode(data, name, Path(name))
+        source = decode(data, name, place or Path(name))
     except SourceError as error:
         return _result(request, (_failure(name, str(error), data),), Matched())
     project = Project([name], {name: source.text}.get, alias_names(source.text))
@@ -130,6 +134,23 @@ def run_on_text(data: bytes, name: str, request: Request) -> RunResult:
         settings = _prepared(settings, project, collected, request, matched)
         files = collected.results or [migrate_file(source, project, settings)]
         return _result(request, tuple(files), matched)
+
+
+def migrate_source(
+    source: str,
+    *,
+    confidence: Confidence = Confidence.LIKELY,
+    target_jax: str = NEWEST_KNOWN,
+    select: Sequence[str] = (),
+    path: str = "module.py",
+    sentinel: str | None = None,
+) -> FileResult:
+    """What becomes of a piece of source that is a project of its own, without settings for its layout.
+
+    Raises as `run_on_text` does.
+    """
+    request = Request((), Path(), Version(target_jax), confidence, tuple(select), sentinel=sentinel)
+    return run_on_text(source.encode(), path, request, Path("/") / path).files[0]
 
 
 def _result(request: Request, files: tuple[FileResult, ...], matched: Matched) -> RunResult:

@@ -117,7 +117,7 @@ def depends_on_the_rule(source: str) -> bool:
 
 def migrate(source: str) -> FileResult:
     """What the tool makes of `source` when every site is to be edited."""
-    from jaxmigrate.pipeline import migrate_source
+    from jaxmigrate.runner import migrate_source
 
     return migrate_source(source, confidence=Confidence.POSSIBLE)
 

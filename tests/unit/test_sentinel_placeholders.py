@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from jaxmigrate.analysis.jaxnames import NOT_MAPPED, NOT_MAPPED_TYPE, UNREPLACED_SENTINELS
 from jaxmigrate.model import Action
-from jaxmigrate.pipeline import migrate_source
+from jaxmigrate.runner import migrate_source
 
 CASES = cases("sentinel-placeholders")
 every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from jaxmigrate.analysis.jaxnames import RETIRED
 from jaxmigrate.model import Action
-from jaxmigrate.pipeline import migrate_source
+from jaxmigrate.runner import migrate_source
 
 CASES = cases("tree-aliases")
 every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -54,6 +54,8 @@ def _example_lines(example: Example) -> Iterator[str]:
     notes = [f"--confidence {example.confidence.label}"] if example.confidence == 1 else []
     if example.target_jax is not None:
         notes.append(f"--target-jax {example.target_jax}")
+    if example.sentinel is not None:
+        notes.append(f'--sentinel "{example.sentinel}"')
     yield f"With `{' '.join(notes)}`:\n" if notes else ""
     yield "```python"
     yield example.before.rstrip("\n")
