@@ -6,7 +6,7 @@ from jaxmigrate.analysis.fallbacks import Fallback
 from jaxmigrate.analysis.guards import Elsewhere, Guard, Refused, Unneeded
 from jaxmigrate.analysis.handrolled import HandRolled, Mend
 from jaxmigrate.analysis.jaxnames import JAX_TREE_SINCE, RETIRED, TREE_MAPS, Retired
-from jaxmigrate.analysis.placeholders.groups import Change, Deed
+from jaxmigrate.analysis.placeholders.changes import Change, Deed
 from jaxmigrate.analysis.retired import (
     Bound,
     ComparedToNone,

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from jaxmigrate.analysis.mentions import Mentions
-from jaxmigrate.analysis.placeholders import (
-    CONSISTENT,
-    WHOLLY_CONSISTENT,
-    agree_on_placeholders,
-    name_placeholders,
-)
-from jaxmigrate.analysis.placeholders.groups import Bounds
 from jaxmigrate.analysis.project import Project
 from jaxmigrate.analysis.trees.evidence import collect
 from jaxmigrate.pipeline import Settings, deep_recursion
-from jaxmigrate.sources.skips import skips
+from jaxmigrate.sources.skips import Skip, skips
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,26 +40,40 @@ def with_placeholders(
 ) -> Settings:
     """The settings with the changes to the project's placeholders, if a codemod makes them.
 
-    Without a `sentinel` those are made one that meet each other.
-    `editable` are the texts of the files that may be edited. Raises UsageError for what is no sentinel.
+    Without a `sentinel` those are made one that meet each other; the project is looked into only if the
+    evidence has such a meeting. `editable` are the texts of the files that may be edited. Raises
+    UsageError for what is no sentinel.
     """
     names = {codemod.name for codemod in settings.codemods if codemod.names_placeholders}
-    if not names:
+    meet = any(known.meets_empty for known in settings.evidence.values())
+    if not names or (sentinel is None and not meet):
         return settings
-    comments = {path: skips(text) for path, text in editable.items()}
+    from jaxmigrate.analysis.placeholders import naming
+    from jaxmigrate.analysis.placeholders.groups import Bounds
 
-    def is_skipped(path: str, first: int, last: int) -> bool:
-        return any(
-            skip.covers(name, first, last) for skip in comments.get(path, ()) for name in names
-        )
-
+    bounds = Bounds(editable.__contains__, _Comments(editable, names).skip)
     with deep_recursion():
-        bounds = Bounds(editable.__contains__, is_skipped)
-        if sentinel is not None:
-            found = name_placeholders(project, sentinel, settings.evidence, bounds)
-        else:
-            found = agree_on_placeholders(project, settings.evidence, bounds)
+        found = naming.name_placeholders(project, sentinel, settings.evidence, bounds)
     evidence = dict(settings.evidence)
     for place, is_whole in found.consistent.items():
-        evidence[place] = WHOLLY_CONSISTENT if is_whole else CONSISTENT
+        evidence[place] = naming.WHOLLY_CONSISTENT if is_whole else naming.CONSISTENT
     return dataclasses.replace(settings, placeholders=found.changes, evidence=evidence)
+
+
+class _Comments:
+    """The skip comments of files, read when they are first asked for."""
+
+    def __init__(self, texts: Mapping[str, str], codemods: Collection[str]) -> None:
+        self._texts = texts
+        self._codemods = codemods
+        self._read: dict[str, Sequence[Skip]] = {}
+
+    def skip(self, path: str, first: int, last: int) -> bool:
+        """Whether a comment covers the lines from `first` to `last` of a file."""
+        if path not in self._read:
+            self._read[path] = skips(self._texts.get(path, ""))
+        return any(
+            comment.covers(name, first, last)
+            for comment in self._read[path]
+            for name in self._codemods
+        )

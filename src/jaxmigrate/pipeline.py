@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 from packaging.version import Version
 
 from jaxmigrate.analysis.facts import Facts
-from jaxmigrate.analysis.placeholders.groups import Table as Changes
+from jaxmigrate.analysis.placeholders.changes import Table as Changes
 from jaxmigrate.analysis.project import Module, Project, module_of
 from jaxmigrate.analysis.trees.evidence import Table
 from jaxmigrate.codemod import Codemod, NodeKind, Site

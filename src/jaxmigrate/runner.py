@@ -14,7 +14,7 @@ from typing import Final
 from packaging.version import Version
 
 from jaxmigrate.analysis.aliases import alias_names, project_aliases
-from jaxmigrate.analysis.placeholders.groups import Table as Changes
+from jaxmigrate.analysis.placeholders.changes import Table as Changes
 from jaxmigrate.analysis.project import Project
 from jaxmigrate.analysis.trees.evidence import Table, with_runs
 from jaxmigrate.context import files_around

@@ -23,8 +23,8 @@ from jaxmigrate.analysis.helper import (
     spelled_at_top,
 )
 from jaxmigrate.analysis.on_none import Place
-from jaxmigrate.analysis.placeholders.groups import Change, Deed, optional_part, question_of
-from jaxmigrate.analysis.placeholders.groups import Table as Changes
+from jaxmigrate.analysis.placeholders.changes import Change, Deed, optional_part, question_of
+from jaxmigrate.analysis.placeholders.changes import Table as Changes
 from jaxmigrate.analysis.placeholders.narrowing import asked_for_none
 from jaxmigrate.analysis.project import External, Module, Project
 from jaxmigrate.analysis.retired import RetiredUse, retired_uses

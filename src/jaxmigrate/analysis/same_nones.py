@@ -22,9 +22,8 @@ def made_from_first(call: TreeCall, calls: Mapping[ast.Call, TreeCall], place: P
     first = call.trees[0] if call.trees else None
     if not isinstance(first, ast.Name) or call.is_partial or call.starred:
         return False
-    if not _is_settled(first.id, call, place):
-        return False
-    return all(_is_map_of(first.id, tree, call, calls, place) for tree in call.trees[1:])
+    made = all(_is_map_of(first.id, tree, call, calls, place) for tree in call.trees[1:])
+    return made and _is_settled(first.id, call, place)
 
 
 def _is_map_of(
@@ -33,8 +32,9 @@ def _is_map_of(
     if isinstance(tree, ast.Name):
         if tree.id == name:
             return True
-        value = _bound_before(tree.id, call, place)
-        return value is not None and _maps(name, value, calls, place)
+        value = _bound_once(tree.id, call)
+        made = value is not None and _maps(name, value, calls, place)
+        return made and _is_just_bound(tree.id, call, place)
     return _maps(name, tree, calls, place)
 
 
@@ -68,23 +68,28 @@ def _is_settled(name: str, call: TreeCall, place: Place) -> bool:
         return False
     if bindings[0].kind is Kind.PARAMETER:
         return not _is_changed(name, owner.node)
-    return _bound_before(name, call, place) is not None and not _is_changed(name, owner.node)
+    return _is_just_bound(name, call, place) and not _is_changed(name, owner.node)
 
 
-def _bound_before(name: str, call: TreeCall, place: Place) -> ast.expr | None:
-    """What a variable is bound to once, in the block of the call, with only JAX called in between."""
+def _bound_once(name: str, call: TreeCall) -> ast.expr | None:
+    """What a variable of the function around the call is bound to, if that happens in one place."""
     owner = call.scope.owner(name)
     bindings = owner.bindings.get(name, []) if owner is call.scope else []
-    if len(bindings) != 1 or bindings[0].value is None:
-        return None
+    return bindings[0].value if len(bindings) == 1 else None
+
+
+def _is_just_bound(name: str, call: TreeCall, place: Place) -> bool:
+    """Whether a variable is bound in the block of the call, with only JAX called in between."""
+    value = _bound_once(name, call)
+    if value is None:
+        return False
     scopes = place.module.scopes
-    bound, used = scopes.statement_of(bindings[0].value), scopes.statement_of(call.node)
+    bound, used = scopes.statement_of(value), scopes.statement_of(call.node)
     block = next((b for b in _blocks(scopes.parents[used]) if used in b and bound in b), None)
     if not isinstance(bound, ast.Assign) or block is None:
-        return None
-    between = block[block.index(bound) + 1 : block.index(used)]
-    quiet = block.index(bound) < block.index(used) and all(_is_quiet(s, place) for s in between)
-    return bindings[0].value if quiet else None
+        return False
+    start, end = block.index(bound), block.index(used)
+    return start < end and all(_is_quiet(s, place) for s in block[start + 1 : end])
 
 
 def _blocks(parent: ast.AST) -> Iterator[list[ast.stmt]]:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import ast
-import enum
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
-from jaxmigrate.analysis.guards import Guard, Question, plan_guard
+from jaxmigrate.analysis.guards import Guard, plan_guard
 from jaxmigrate.analysis.on_none import Place
+from jaxmigrate.analysis.placeholders.changes import (
+    Change,
+    Deed,
+    Place_,
+    Table,
+    optional_part,
+    question_of,
+)
 from jaxmigrate.analysis.placeholders.reading import Reader
 from jaxmigrate.analysis.placeholders.records import Asker, Leaving, Meeting
 from jaxmigrate.analysis.placeholders.sentinel import (
@@ -35,38 +41,6 @@ from jaxmigrate.analysis.scopes import FUNCTIONS
 from jaxmigrate.analysis.trees.evidence import Table as TreeTable
 from jaxmigrate.analysis.trees.meetings import Outcome
 from jaxmigrate.model import Confidence, Evidence
-
-
-class Deed(enum.Enum):
-    """What is done at a place: a None is replaced, a question is, an annotation is, a map is guarded."""
-
-    BUILD = enum.auto()
-    ASK = enum.auto()
-    ANNOTATE = enum.auto()
-    GUARD = enum.auto()
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One change, as it is found again in its file.
-
-    `expr` is what a builder writes, empty if nothing can be written here; `cls` is the class that an
-    asker asks for, empty for `()` and `{}`;
-    `imported` is the import that it takes.
-    """
-
-    deed: Deed
-    expr: str
-    cls: str
-    imported: str | None
-    confidence: Confidence
-    reason: str
-    evidence: tuple[Evidence, ...]
-
-
-Place_: TypeAlias = tuple[str, int, int, Deed]
-Table: TypeAlias = Mapping[Place_, Change]
-"""The changes of a project by file, line (from 1), column (in bytes from 0) and kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -439,28 +413,6 @@ def _is_in_body(node: ast.AST, module: Module) -> bool:
             return True
         node = outer
     return False
-
-
-def question_of(expr: str, cls: str) -> Question:
-    """How a guard asks whether something is the sentinel `expr`."""
-    if cls:
-        return Question(f"isinstance({{0}}, {cls})", "{0}")
-    kind = "tuple" if expr == "()" else "dict"
-    return Question(f"type({{0}}) is {kind} and not {{0}}", "{0}")
-
-
-def optional_part(annotation: ast.expr) -> ast.expr | None:
-    """What an annotation says that may be None: `T` of `Optional[T]` and `T | None`; None for others."""
-    if isinstance(annotation, ast.Subscript):
-        name = annotation.value
-        last = name.attr if isinstance(name, ast.Attribute) else getattr(name, "id", "")
-        quoted = any(isinstance(n, ast.Constant) for n in ast.walk(annotation.slice))
-        return annotation.slice if last == "Optional" and not quoted else None
-    if isinstance(annotation, ast.BinOp) and isinstance(annotation.op, ast.BitOr):
-        right = annotation.right
-        if isinstance(right, ast.Constant) and right.value is None:
-            return annotation.left
-    return None
 
 
 def _unparsed(expr: ast.expr, _parts: Sequence[ast.expr], _new: str) -> str:

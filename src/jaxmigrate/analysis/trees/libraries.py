@@ -264,6 +264,11 @@ def _cond(arguments: Arguments, node: ast.AST, frame: Frame, interpreter: Interp
     return joined([invocation.apply(b, given, node, frame, interpreter) for b in branches])
 
 
+def _empty(arguments: Arguments, node: ast.AST, frame: Frame, interpreter: Interpreter) -> Value:
+    """A NamedTuple without fields."""
+    return container({})
+
+
 def _eval_shape(
     arguments: Arguments, node: ast.AST, frame: Frame, interpreter: Interpreter
 ) -> Value:
@@ -283,6 +288,8 @@ _RULES: Final[Mapping[str, Rule]] = {
     "jax.lax.while_loop": _while_loop,
     "jax.lax.cond": _cond,
     "jax.eval_shape": _eval_shape,
+    "optax.EmptyState": _empty,
+    "optax.MaskedNode": _empty,
     **dict.fromkeys(FLATTEN, _flatten),
     **dict.fromkeys(LEAVES, _leaves),
     **dict.fromkeys(UNFLATTEN, _unflatten),

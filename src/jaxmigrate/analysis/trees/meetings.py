@@ -73,8 +73,8 @@ def meeting(first: Value, others: Sequence[Value], classes: Classes) -> Meeting:
 
 
 def meets_empty(first: Value, others: Sequence[Value], depth: int = MAX_DEPTH) -> bool:
-    """Whether a None in the first tree meets what may be an empty container in another."""
-    if first.none in (Is.YES, Is.MAYBE) and any(_may_be_empty(other) for other in others):
+    """Whether a None in the first tree meets what is known to be an empty container in another."""
+    if first.none in (Is.YES, Is.MAYBE) and any(_is_empty(other) for other in others):
         return True
     if depth <= 0:
         return False
@@ -84,10 +84,9 @@ def meets_empty(first: Value, others: Sequence[Value], depth: int = MAX_DEPTH) -
     )
 
 
-def _may_be_empty(value: Value) -> bool:
-    if value.leaf or value.none is Is.YES:
-        return False
-    return not value.parts and value.rest is None
+def _is_empty(value: Value) -> bool:
+    known = value.parts is not None and value.none is not Is.YES and not value.leaf
+    return known and not value.parts and value.rest is None
 
 
 def children(value: Value, classes: Classes) -> Iterator[tuple[Key | None, Value]]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator
-from typing import Final, TypeAlias
+from functools import lru_cache
+from typing import Final, TypeAlias, cast
 
 from jaxmigrate.analysis.calls import TreeCall
 from jaxmigrate.analysis.on_none import AnyFunction, Place, definitions_of, parameter_at
@@ -89,9 +90,13 @@ _SIGNS: Final[tuple[Sign, ...]] = (
 
 def _is_called_too(function: AnyFunction, home: Place) -> bool:
     """Whether a function is called by its name in the module it stands in."""
-    name = getattr(function, "name", None)
-    calls = home.module.scopes.calls
-    return any(isinstance(c.func, ast.Name) and c.func.id == name for c, _ in calls)
+    if isinstance(function, ast.Lambda):
+        return False
+    memo = home.module.memo
+    if "names called" not in memo:
+        calls = (call.func for call, _ in home.module.scopes.calls)
+        memo["names called"] = frozenset(f.id for f in calls if isinstance(f, ast.Name))
+    return function.name in cast("frozenset[str]", memo["names called"])
 
 
 def _first_leaf(function: AnyFunction, leading: int) -> str | None:
@@ -100,12 +105,15 @@ def _first_leaf(function: AnyFunction, leading: int) -> str | None:
 
 def none_test_of(function: AnyFunction, name: str) -> ast.expr | None:
     """Where a function compares its parameter `name` with None; None if it does not."""
+    found = (node for node in _comparisons(function) if _compares_with_none(node, name))
+    return next(found, None)
+
+
+@lru_cache(maxsize=4096)
+def _comparisons(function: AnyFunction) -> tuple[ast.Compare, ...]:
     body = [function.body] if isinstance(function, ast.Lambda) else function.body
-    for part in body:
-        for node in ast.walk(part):
-            if isinstance(node, ast.Compare) and _compares_with_none(node, name):
-                return node
-    return None
+    nodes = (node for part in body for node in ast.walk(part))
+    return tuple(node for node in nodes if isinstance(node, ast.Compare))
 
 
 def _asks_for_sentinel(call: TreeCall, place: Place) -> bool:
