@@ -1,7 +1,7 @@
 """Put one placeholder in trees where there is no value: None for retired ones, or one with a name.
 
-**Why.** `jax.interpreters.batching.not_mapped` and its type `NotMapped` went with JAX 0.10. They had
-been None and the type of None all along, under another name.
+**Why.** `jax.interpreters.batching.NotMapped` went with JAX 0.10.0, `not_mapped` with 0.10.2. They had
+been the type of None and None all along, under another name.
 
 **What it does.** `not_mapped` becomes `None`, and its tests become tests for None:
 `x is not_mapped`, `x == not_mapped` and `isinstance(x, NotMapped)` all become `x is None`.

@@ -20,12 +20,18 @@ from jax.tree_util import (
     tree_structure,
 )
 
+__all__ = ["Mismatch", "explain_mismatch", "is_none_safe_pair", "none_positions_match"]
+
 _KeyPath: TypeAlias = tuple[Any, ...]
 _NOTHING = "nothing"
+_UNFLATTENED = "that JAX cannot flatten"
 _PREFIX = "none-prefix"
 _SENTINELS = "sentinel-placeholders"
 _SHOWN = 8
 """How many keys of a dict are written out."""
+
+_MAX_DATA = 80
+"""Characters of a container's other data that are written out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +49,13 @@ class Mismatch:
 
     def __str__(self) -> str:
         place = self.key_path or "the root"
-        cure = f"{self.codemod} mends it" if self.codemod else "the structures differ"
+        cure = f"{self.codemod} mends it" if self.codemod else self._difference
         return f"{place}: {self.first} opposite {self.second}; {cure}"
+
+    @property
+    def _difference(self) -> str:
+        alike = self.first == self.second and self.first.endswith(_UNFLATTENED)
+        return "no map of them works" if alike else "the structures differ"
 
 
 def none_positions_match(a: Any, b: Any) -> bool:
@@ -214,7 +225,7 @@ def _described(tree: Any) -> str:
         return "None"
     name, node = type(tree).__name__, _node(tree)
     if node is None:
-        return f"{name} that JAX cannot flatten"
+        return f"{name} {_UNFLATTENED}"
     if node.is_leaf:
         return f"leaf of type {name}"
     if not node.children:
@@ -230,4 +241,8 @@ def _auxiliary(tree: Any, node: _Node) -> str:
         return f" by {tree.default_factory!r}"
     data = node.treedef.node_data()
     known = data is None or data[1] is None or isinstance(tree, dict)
-    return "" if known else f" with {data[1]!r}"
+    return "" if known else f" with {_cut(repr(data[1]))}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MAX_DATA else f"{text[: _MAX_DATA - 1]}…"

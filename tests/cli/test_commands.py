@@ -23,6 +23,13 @@ def test_help_has_examples_and_names_every_command(tmp_path: Path, option: str) 
         assert f"\n  {command} " in answer.out
 
 
+def test_without_a_command_the_help_is_shown_as_it_is_laid_out(tmp_path: Path) -> None:
+    answer = call(cwd=tmp_path)
+    assert answer.code == 2
+    assert "\n  jaxmigrate run src --write" in answer.err.replace("    jaxmigrate", "  jaxmigrate")
+    assert not answer.err.startswith("jaxmigrate: ")
+
+
 def test_help_of_run_has_examples_every_option_and_the_exit_codes(tmp_path: Path) -> None:
     answer = call("run", "--help", cwd=tmp_path)
     assert answer.code == 0

@@ -7,11 +7,28 @@ import sys
 from collections import OrderedDict, defaultdict, namedtuple
 from typing import Any
 
+import jax
 import pytest
 
 from jaxmigrate.trees import Mismatch, explain_mismatch, is_none_safe_pair, none_positions_match
 
 Skip = namedtuple("Skip", "")
+
+
+@jax.tree_util.register_pytree_node_class
+class Long:
+    """A node with a child and much other data."""
+
+    def __init__(self, data: str) -> None:
+        self.data = data
+
+    def tree_flatten(self) -> tuple[tuple[int], str]:
+        return (1,), self.data
+
+    @classmethod
+    def tree_unflatten(cls, data: str, children: object) -> Long:
+        del children
+        return cls(data)
 
 
 def words(a: Any, b: Any) -> list[str]:
@@ -107,3 +124,22 @@ def test_an_import_brings_no_more_than_it_needs(module: str, absent: tuple[str, 
         [sys.executable, "-c", asked], capture_output=True, text=True, check=True
     )
     assert answer.stdout.strip() == "[]"
+
+
+def test_what_jax_cannot_flatten_does_not_differ() -> None:
+    (mismatch,) = words({1: 0, "a": 1}, {1: 0, "a": 1})
+    assert mismatch.endswith("; no map of them works")
+
+
+def test_long_data_of_a_container_is_cut() -> None:
+    (mismatch,) = words(Long("x" * 1000), Long("y" * 1000))
+    assert len(mismatch) < 300
+    assert "…" in mismatch
+
+
+def test_a_star_import_brings_what_is_meant_for_users() -> None:
+    names: dict[str, Any] = {}
+    exec("from jaxmigrate.trees import *", names)
+    assert {name for name in names if not name.startswith("__")} == {
+        *("Mismatch", "explain_mismatch", "is_none_safe_pair", "none_positions_match")
+    }

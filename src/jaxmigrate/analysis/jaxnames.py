@@ -77,7 +77,7 @@ BATCHING_MODULES: Final = ("jax.interpreters.batching", "jax._src.interpreters.b
 """Where JAX's batching rules are; the second is private, and used all the same."""
 
 NOT_MAPPED: Final = frozenset(f"{module}.not_mapped" for module in BATCHING_MODULES)
-"""The sentinel for an axis that is not batched. It was None from JAX 0.2.0 on, and went with 0.10.0."""
+"""The sentinel for an axis that is not batched. It was None from JAX 0.2.0 on, and went with 0.10.2."""
 
 NOT_MAPPED_TYPE: Final = frozenset({"jax.interpreters.batching.NotMapped"})
 """The type of that sentinel, which is that of None; gone with JAX 0.10.0. The private one is still there."""
@@ -90,14 +90,15 @@ UNREPLACED_SENTINELS: Final = MappingProxyType(
         " and leave the in_shardings of pjit out",
         "jax.experimental.pjit._UNSPECIFIED": f"is gone from JAX 0.10.2; {_LEAVE_OUT}",
         "jax.interpreters.pxla._UNSPECIFIED": f"is deprecated from JAX 0.8.2 on; {_LEAVE_OUT}",
-        "jax.interpreters.batching.zero_if_mapped": f"is gone from JAX 0.10.2; {_NO_SUCCESSOR}",
+        "jax.interpreters.batching.zero_if_mapped": f"is gone from JAX 0.10.0; {_NO_SUCCESSOR}",
         "jax.core.token": "was removed in JAX 0.4.27: make a token of your own,"
-        " from JAX 0.6.0 on with jax.extend.core.Token",
+        " with jax.extend.core.Token",
     }
 )
 """Sentinels that nothing takes the place of without a look at the code, and what is to be done.
 
-Said by JAX's changelog (0.4.11, 0.4.27) and by the warnings and errors of JAX 0.6.0 and 0.10.2.
+Said by JAX's changelog (0.4.11, 0.4.27), by the warnings and errors of JAX 0.6.0 and 0.10.2, and by the
+source of 0.10.0 and 0.10.1; `jax.extend.core.Token` is there from JAX 0.4.28 on, or before.
 """
 
 TREE_UTIL_MODULES: Final = frozenset({"jax", "jax.tree", "jax.tree_util"})

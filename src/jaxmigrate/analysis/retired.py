@@ -496,8 +496,9 @@ def _value(imported: _Imported) -> tuple[str, str]:
 
 
 def _gone(dotted: str) -> str:
-    meant = "None" if dotted in NOT_MAPPED else "the type of None"
-    return f"{dotted} was {meant} and is gone from JAX 0.10"
+    if dotted in NOT_MAPPED:
+        return f"{dotted} was None and is gone from JAX 0.10.2"
+    return f"{dotted} was the type of None and is gone from JAX 0.10.0"
 
 
 def _by_star(spot: _Spot) -> bool:

@@ -112,6 +112,9 @@ def _exit_code(arguments: Sequence[str] | None) -> int:
         return _INTERRUPTED
     except _ReaderGone:
         return 0
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return _USAGE
     except click.ClickException as error:
         _say(_one_line(error))
         return _USAGE
