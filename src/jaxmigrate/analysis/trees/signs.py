@@ -41,7 +41,7 @@ def callback_minds_none(call: TreeCall, place: Place, lines: LineText) -> Iterat
         name = _first_leaf(function, call.leading)
         test = none_test_of(function, name) if name is not None else None
         if test is not None:
-            note = f"the callback tests {name} for None"
+            note = f"the callback tests {name} for None, which it was never given"
             yield Evidence(home.module.path, test.lineno, note)
 
 
