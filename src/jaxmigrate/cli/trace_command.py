@@ -17,7 +17,7 @@ _UNPROVEN = 2
 _EPILOG = """\b
 Exit codes:
   that of COMMAND; 128 and the signal's number if a signal ended it
-  1    COMMAND ended with 0, and --check found a call of the project
+  1    COMMAND ended with 0, and --check found a call outside packages
   2    usage, or --check proves nothing, since no JAX, or not all, was recorded
   126  COMMAND cannot be run
   127  COMMAND was not found
@@ -96,6 +96,6 @@ def command(
 def _exit_code(traced: Traced, *, check: bool) -> int:
     if traced.exit_code or not check:
         return traced.exit_code
-    if traced.of_project:
+    if traced.of_project or traced.of_others:
         return 1
     return 0 if traced.is_whole else _UNPROVEN

@@ -18,21 +18,25 @@ _TITLE = "none-prefix"
 
 
 def trace_document(traced: Traced, file: str) -> Iterator[Block]:
-    """The blocks to print: the project's calls, those of packages, and what it came to.
+    """The blocks to print: the project's calls, others', those of packages, and what it came to.
 
     `file` is where the trace was saved.
     """
-    for hits in (traced.of_project, traced.of_packages):
+    for hits, advice in (
+        (traced.of_project, ""),
+        (traced.of_others, "; a file outside this project: run jaxmigrate there"),
+        (traced.of_packages, ""),
+    ):
         if hits:
-            yield Remarks(tuple(_remark(hit) for hit in hits))
+            yield Remarks(tuple(_remark(hit, advice or _upgrade(hit)) for hit in hits))
     yield Closing(tuple(words(line) for line in _closing(traced, file)))
 
 
-def _remark(hit: Hit) -> Remark:
+def _remark(hit: Hit, advice: str) -> Remark:
     return Remark(
         where=words(_where(hit)),
         title=f"{_TITLE} ({_times(hit.count)})",
-        reason=words(f"{hit.map} in {hit.function}: {_places(hit.places)}{_upgrade(hit)}"),
+        reason=words(f"{hit.map} in {hit.function}: {_places(hit.places)}{advice}"),
         evidence=tuple(words(line) for line in _evidence(hit)),
         lines=range(hit.line, (hit.end_line or hit.line) + 1),
     )
@@ -46,8 +50,12 @@ def _where(hit: Hit) -> str:
 
 
 def _upgrade(hit: Hit) -> str:
+    """What is to be done about a call of an installed package."""
     if hit.package is None:
         return ""
+    if hit.package.source:
+        place = f"{hit.package.name} at {hit.package.source}"
+        return f"; an editable install of {place}: run jaxmigrate there"
     release = mended_in(hit)
     return f"; upgrade{f' to {release}' if release else ','} or guard it upstream"
 
@@ -114,10 +122,16 @@ def _sentence(traced: Traced) -> str:
         return f"No map over several trees met a None that stands opposite something else ({versions})."
     counts = [
         (len(traced.of_project), "the project"),
+        (len(traced.of_others), "files outside the project"),
         (len(traced.of_packages), "installed packages"),
     ]
     clauses = [f"{_count(number, 'call')} of {whose}" for number, whose in counts if number]
-    return f"{' and '.join(clauses)} met a None in the first of several trees ({versions})."
+    return f"{_listed(clauses)} met a None in the first of several trees ({versions})."
+
+
+def _listed(clauses: Sequence[str]) -> str:
+    *others, last = clauses
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _times(number: int) -> str:
