@@ -69,6 +69,17 @@ def every_line(prefix: str) -> Callable[[str], str]:
     return lambda text: "".join(f"{prefix}{line}" for line in text.splitlines(keepends=True))
 
 
+def test_the_frame_of_the_recorder_is_none_of_the_programs() -> None:
+    frame = (
+        '  File "/tmp/jaxmigrate-trace-k2x/recorder.py", line 105, in refusing\n    return f()\n'
+    )
+    text = log("traceback-0.4.34")
+    inner = text.index("ValueError: Expected None")
+    assert read(text[:inner] + frame + text[inner:]) == read(text)
+    assert is_machinery("C:\\Temp\\jaxmigrate-trace-k2x\\recorder.py")
+    assert not is_machinery("/home/u/project/recorder.py")
+
+
 WRAPPINGS = {
     "CRLF": lambda text: text.replace("\n", "\r\n"),
     "a progress bar": lambda text: text.replace("Traceback", "\r 10%|#  | 1/10\r\x1b[KTraceback"),

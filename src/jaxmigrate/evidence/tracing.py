@@ -20,7 +20,7 @@ from typing import Any, Final
 from jaxmigrate.evidence import recorder, starter
 from jaxmigrate.evidence.hits import Hit, Place
 from jaxmigrate.evidence.owners import Owners
-from jaxmigrate.evidence.places import is_cell
+from jaxmigrate.evidence.places import RECORDER_FOLDER, is_cell
 from jaxmigrate.sources.discover import top_of_checkout
 
 NOT_FOUND: Final = 127
@@ -95,7 +95,7 @@ def trace(command: Sequence[str], root: Path, *, strict: bool) -> Traced:
 @contextmanager
 def recorder_folder(*, strict: bool) -> Iterator[Path]:
     """A private folder that makes every Python with it on PYTHONPATH run the recorder."""
-    folder = Path(tempfile.mkdtemp(prefix="jaxmigrate-trace-"))
+    folder = Path(tempfile.mkdtemp(prefix=RECORDER_FOLDER))
     try:
         ours = resources.files("jaxmigrate.evidence")
         for name, there in (("starter.py", "sitecustomize.py"), ("recorder.py", starter.RECORDER)):
