@@ -132,7 +132,8 @@ def exit_code(result: RunResult, *, check: bool) -> int:
         return 4
     if FailureKind.SOURCE in kinds:
         return 3
-    return int(check and any(file.changed for file in result.files))
+    left = result.leftover.unmatched or any(file.changed for file in result.files)
+    return int(check and bool(left))
 
 
 def _refuse_contradictions(options: Options) -> None:

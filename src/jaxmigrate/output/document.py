@@ -90,18 +90,31 @@ def document(run: RunResult, view: View) -> Iterator[Block]:
     failed = tuple(_failures(run))
     if failed:
         yield Failures(failed)
-    lines = tuple(leftover_lines(run.leftover))
+    lines = tuple(leftover_lines(run.leftover, view.verbosity))
     if lines:
         yield Unplaced(lines)
     yield Closing(closing_lines(run, view))
 
 
-def leftover_lines(leftover: Leftover) -> Iterator[str]:
-    """What is to be said of evidence that was found in none of the files, and of installed packages."""
+def leftover_lines(leftover: Leftover, verbosity: int = 0) -> Iterator[str]:
+    """What is to be said of evidence that was found in none of the files, and of installed packages.
+
+    Calls that are mended are counted, and listed only if verbose.
+    """
     for piece in leftover.unmatched:
         yield words(f"evidence not matched: {_at(piece)}: {piece.note}")
     for found in leftover.in_packages:
         yield words(f"evidence in {found.package}: {_at(found.evidence)}: {found.evidence.note}")
+    if verbosity > 0:
+        for piece in leftover.mended:
+            yield words(f"evidence no longer needed: {_at(piece)}: {piece.note}")
+    elif leftover.mended:
+        yield _mended(len(leftover.mended))
+
+
+def _mended(number: int) -> str:
+    them, verb = ("call", "is") if number == 1 else ("calls", "are")
+    return f"{number} {them} that a run met {verb} guarded already, or gone (-v lists them)"
 
 
 def _at(piece: Evidence) -> str:
