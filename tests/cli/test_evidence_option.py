@@ -291,13 +291,32 @@ def test_after_a_log_the_way_to_all_calls_is_said(project: Path) -> None:
 
 
 def test_a_file_that_names_no_failure_is_said_to(project: Path, tmp_path: Path) -> None:
-    answer = call("run", "--evidence", log("no-failure"), cwd=project)
+    (project / "log.txt").write_text("4 passed\n", encoding="utf-8")
+    answer = call("run", "--evidence", "log.txt", cwd=project)
     words = "no None-prefix failure found: give a trace, or the output of a failing run"
     assert words in answer.err
     assert answer.code == 0
     assert "A log names" not in answer.out
     empty = call("run", "--evidence", trace(tmp_path), cwd=project)
     assert empty.err.endswith("t.jsonl: the trace names no call\n")
+
+
+@pytest.mark.parametrize(
+    ("length", "words"),
+    [
+        (0, "the file is empty: give a trace, or the output of a failing run with its tracebacks"),
+        (30, "the trace ends in the middle of a line: 0 calls read"),
+        (-9, "the trace ends in the middle of a line: 1 call read"),
+    ],
+)
+def test_a_trace_that_is_cut_off_is_said_to_be(
+    project: Path, tmp_path: Path, length: int, words: str
+) -> None:
+    file = Path(trace(tmp_path, UPDATE, UPDATE))
+    file.write_bytes(file.read_bytes()[:length])
+    answer = call("run", "--evidence", str(file), cwd=project)
+    assert answer.err.endswith(f"t.jsonl: {words}\n")
+    assert answer.code == 0
 
 
 @pytest.mark.parametrize(
