@@ -174,6 +174,7 @@ def test_check_does_not_mind_packages(python: Path, tmp_path: Path) -> None:
     )
     assert answer.code == 0
     assert [hit.package for hit in answer.hits] == [Installed("some-lib", "1.2")]
+    assert "\nWithout the trace this run fails in some-lib.\n" in answer.err
 
 
 @pytest.mark.parametrize(
@@ -188,6 +189,32 @@ def test_check_is_no_proof_if_nothing_was_recorded(
     answer = trace([python, *flags, "program.py"], tmp_path, "--check")
     assert answer.code == 2
     assert words in answer.err
+    assert f"The trace in {FILE} names no call.\n" in answer.err
+
+
+def test_a_trace_is_kept_where_nothing_is_recorded(python: Path, tmp_path: Path) -> None:
+    write(tmp_path, HIT)
+    trace([python, "program.py"], tmp_path)
+    before = (tmp_path / FILE).read_bytes()
+    answer = trace([python, "-c", "print()"], tmp_path)
+    assert f"{FILE} is left as it was.\n" in answer.err
+    assert (tmp_path / FILE).read_bytes() == before
+    write(tmp_path, GUARDED)
+    answer = trace([python, "program.py"], tmp_path)
+    assert f"The trace in {FILE} names no call.\n" in answer.err
+    assert answer.hits == ()
+
+
+def test_the_codemod_that_mends_a_call_is_named(python: Path, tmp_path: Path) -> None:
+    source = (
+        "import jax\n"
+        "jax.tree.structure([None]).flatten_up_to([1])\n"
+        "try:\n    jax.tree.broadcast([None], [1])\nexcept ValueError:\n    pass\n"
+    )
+    write(tmp_path, source)
+    err = trace([python, "program.py"], tmp_path).err
+    assert "program.py:2:1 none-flatten (once): PyTreeDef.flatten_up_to in <module>" in err
+    assert "program.py:4:5 no codemod (once): jax.tree.broadcast in <module>" in err
 
 
 def test_strict_fails_where_jax_does_and_notes_it(python: Path, tmp_path: Path) -> None:
