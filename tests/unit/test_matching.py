@@ -335,6 +335,21 @@ def test_a_name_alone_does_for_a_file_only_where_the_source_is_shown() -> None:
     assert "only the name is that of src/step.py" in why_not({"src/step.py": STEP}, bare)
 
 
+def test_what_a_log_lacks_is_told_of_a_call_that_is_not_found() -> None:
+    words = (
+        "/e/lib/python3.11/site-packages/jax/_src/tree.py:154: DeprecationWarning: In a future release"
+        " of JAX, flatten-up-to will no longer consider None to be a tree-prefix of non-None values,"
+        " got: 1.0."
+    )
+    (hit,) = hits_in([words])
+    assert why_not({"step.py": STEP}, hit) == (
+        "no line outside JAX is named; a warning names but a line near the call: python -W"
+        " error::DeprecationWarning, or pytest with the same, makes a traceback of it"
+    )
+    hit = dataclasses.replace(hit, path="nowhere.py", hint="look there")
+    assert why_not({"step.py": STEP}, hit) == "no file of this run has this path; look there"
+
+
 @pytest.mark.parametrize(
     ("path", "why"),
     [

@@ -8,7 +8,7 @@ of objects. What a reader does not know it passes over.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 TRACE_SCHEMA: Final = 1
@@ -51,7 +51,8 @@ class Hit:
     of the code that the call stands in (`<module>` outside functions, "" if not known) and `text` the
     source of the line `line` as the process saw it, without indentation. `map` names the function that
     was called (`jax.tree.map`) or the name that is gone (`jax.tree_map`). `tests` are the tests that ran.
-    `package` is None for files of the project, and for those elsewhere that are not installed.
+    `package` is None for files of the project, and for those elsewhere that are not installed. `hint` says
+    how to learn more, should the call not be found; only logs need it, and traces have no such field.
     """
 
     path: str
@@ -68,3 +69,4 @@ class Hit:
     tests: tuple[str, ...] = ()
     package: Installed | None = None
     jax: str = ""
+    hint: str = field(default="", compare=False)

@@ -57,7 +57,8 @@ def match(hits: Sequence[Hit], project: Project, paths: Collection[str], root: P
         except MendedError as why:
             done[Evidence(hit.path, hit.line, str(why))] = None
         except NotFoundError as why:
-            unmatched[Evidence(hit.path, hit.line, str(why))] = None
+            note = f"{why}; {hit.hint}" if hit.hint else str(why)
+            unmatched[Evidence(hit.path, hit.line, note)] = None
         else:
             found[hit.kind][node].append(hit)
     return Matched(
@@ -98,9 +99,8 @@ def _file_of(hit: Hit, files: ProjectFiles) -> str:
     if hit.path.startswith("<"):
         raise NotFoundError("code that was typed in or generated is in no file")
     if is_machinery(hit.path):
-        raise NotFoundError(
-            "no line outside JAX is named: give the whole traceback (pytest: --tb=short), or a trace"
-        )
+        advice = "" if hit.hint else ": give the whole traceback (pytest: --tb=short), or a trace"
+        raise NotFoundError(f"no line outside JAX is named{advice}")
     found = files.named(hit.path)
     if not found:
         raise NotFoundError("no file of this run has this path")

@@ -30,7 +30,7 @@ def write_trace(path: Path, hits: Iterable[Hit], *, command: Sequence[str], exit
         "command": [*command],
         "exit_code": exit_code,
     }
-    lines = [header, *(dataclasses.asdict(hit) for hit in hits)]
+    lines = [header, *(_record(hit) for hit in hits)]
     data = "".join(f"{json.dumps(line)}\n" for line in lines).encode()
     target = Path(os.path.realpath(path))
     try:
@@ -40,6 +40,12 @@ def write_trace(path: Path, hits: Iterable[Hit], *, command: Sequence[str], exit
             _replace(target, data)
     except OSError as error:
         raise UsageError(_not_written(path, error)) from error
+
+
+def _record(hit: Hit) -> dict[str, Any]:
+    fields = dataclasses.asdict(hit)
+    del fields["hint"]
+    return fields
 
 
 def refuse_place(path: Path) -> None:
