@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final, TypeAlias
 
-from jaxmigrate.model import Action, Evidence, FileResult, Leftover, RunResult, SiteReport
+from jaxmigrate.model import (
+    Action,
+    Confidence,
+    Evidence,
+    FileResult,
+    Leftover,
+    RunResult,
+    SiteReport,
+)
 from jaxmigrate.output.summary import Mode, View, closing_lines
 from jaxmigrate.output.tally import acted, edits
 from jaxmigrate.output.visible import words
@@ -139,7 +147,7 @@ def _left_alone(sites: Iterable[_Placed], view: View) -> Iterator[Remarks]:
     if view.verbosity > 0:
         remarks = [_remark(file, site, site.evidence) for file, site in sites]
     else:
-        needed = [(file, site) for file, site in sites if not site.needless]
+        needed = [(file, site) for file, site in sites if not _is_counted_only(site, view)]
         remarks = [
             remark
             for _, of_file in groupby(needed, lambda placed: placed[0].path)
@@ -147,6 +155,12 @@ def _left_alone(sites: Iterable[_Placed], view: View) -> Iterator[Remarks]:
         ]
     if remarks:
         yield Remarks(tuple(remarks))
+
+
+def _is_counted_only(site: SiteReport, view: View) -> bool:
+    """Whether a site needs nothing, or nobody asked for it: who wants what is proven is not to read on."""
+    unasked = (view.threshold, site.confidence) == (Confidence.PROVEN, Confidence.POSSIBLE)
+    return site.needless or (unasked and site.action is Action.HOLD)
 
 
 def _shortened(sites: Sequence[_Placed], view: View) -> Iterator[Remark]:
