@@ -310,6 +310,7 @@ def test_the_project_is_the_checkout_that_the_folder_is_in(python: Path, tmp_pat
         ("program.py", None),
     ]
     assert "2 calls of the project met a None" in answer.err
+    assert f"Migrate with: jaxmigrate run .. --evidence {FILE}\n" in answer.err
 
 
 def test_the_evidence_of_a_checkout_is_found_from_the_folder_it_was_made_in(

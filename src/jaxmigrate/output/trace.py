@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 from packaging.version import InvalidVersion, Version
 
@@ -138,7 +139,13 @@ def _closing(traced: Traced, given: Given) -> Iterator[str]:
     else:
         yield f"The trace is saved in {argument}."
     if traced.of_project:
-        yield f"Migrate with: jaxmigrate run --evidence {argument}"
+        yield f"Migrate with: jaxmigrate run {_folder(traced.of_project)}--evidence {argument}"
+
+
+def _folder(hits: Sequence[Hit]) -> str:
+    """The folder to migrate that holds all of the hits, and a blank; nothing if the current one does."""
+    up = max(PurePosixPath(hit.path).parts.count("..") for hit in hits)
+    return f"{'/'.join(['..'] * up)} " if up else ""
 
 
 def _only_packages(traced: Traced) -> Iterator[str]:
