@@ -143,11 +143,13 @@ class PackageEvidence:
 class Leftover:
     """The evidence from runs that is about none of the files' sites.
 
-    `unmatched` was found nowhere in them, and says why not; `in_packages` is not about them.
+    `unmatched` was found nowhere in them, and says why not; `in_packages` is not about them. `mended` is
+    about calls that are guarded by now, or gone.
     """
 
     unmatched: tuple[Evidence, ...] = ()
     in_packages: tuple[PackageEvidence, ...] = ()
+    mended: tuple[Evidence, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from jaxmigrate.lines import LineIndex, newline_of, searchable
 from jaxmigrate.model import (
     Action,
     Confidence,
+    Evidence,
     Failure,
     FailureKind,
     FileResult,
@@ -41,6 +42,8 @@ from jaxmigrate.sources.text import SourceFile, decode, encode
 
 SKIP_COMMENT: Final = "skip-comment"
 """The name under which a skip comment that suppresses nothing is reported."""
+
+_SKIPPED: Final = "a run met a None here; a comment says to leave it"
 
 _News: TypeAlias = Mapping[Span, str]
 _RECURSION_LIMIT: Final = 20_000
@@ -156,6 +159,11 @@ class _Migration:
         return LineIndex(self.source.text)
 
     @cached_property
+    def met(self) -> frozenset[Evidence]:
+        """What runs met in the project."""
+        return frozenset(piece for known in self.settings.evidence.values() for piece in known.met)
+
+    @cached_property
     def style(self) -> Style:
         """How the file is laid out."""
         return style_of(self.source.text, self.source.real_path)
@@ -257,7 +265,9 @@ class _Migration:
         threshold = self.settings.confidence
         for site in codemod.find(stage.facts):
             if self.skipping.comments and self._is_skipped(codemod, site, stage):
-                continue
+                if not self._met(site):
+                    continue
+                site = dataclasses.replace(site, action=Action.HOLD, reason=_SKIPPED)
             if site.action is Action.EDIT and site.confidence < threshold:
                 if site.kind is NodeKind.INSERTION:
                     continue
@@ -269,6 +279,10 @@ class _Migration:
         first, _ = self.original.position(span.start)
         last, _ = self.original.position(span.end)
         return self.skipping.suppresses(codemod.name, first, last, self._statement_line(first))
+
+    def _met(self, site: Site) -> bool:
+        """Whether a run met a None at a site."""
+        return any(piece in self.met for piece in site.evidence)
 
     def _statement_line(self, line: int) -> int:
         """The line on which the simple statement that covers `line` starts."""

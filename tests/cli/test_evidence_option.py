@@ -131,6 +131,45 @@ def test_what_is_written_is_not_proven_again(project: Path) -> None:
     again = call("run", "--check", *evidence, cwd=project)
     assert again.code == 0
     assert "1 held" not in again.out
+    assert "not matched" not in again.out
+    verbose = call("run", "-v", *evidence, cwd=project)
+    assert (
+        "evidence no longer needed: update.py:30: it is guarded already, or gone\n" in verbose.out
+    )
+
+
+OLD = """import jax
+
+
+def step(m, v, g, a, b):
+    m = jax.tree_map(lambda x, y: x - y, m, g)
+    v = jax.tree_map(lambda x, y: x * y, v, g)
+    return m, v, jax.tree_map(max, a, b)
+"""
+
+
+@pytest.mark.parametrize("style", ["inline", "helper"])
+def test_evidence_of_before_the_migration_is_counted_where_it_is_mended(
+    tmp_path: Path, style: str
+) -> None:
+    file = tmp_path / "a.py"
+    file.write_text(OLD, encoding="utf-8")
+    lines = [line.strip() for line in OLD.splitlines()]
+    hits = [Hit("a.py", n, "step", lines[n - 1], "jax.tree_map") for n in (5, 6)]
+    evidence = ("--style", style, "--evidence", trace(tmp_path, *hits))
+    assert call("run", "--write", "--allow-dirty", *evidence, cwd=tmp_path).code == 0
+    assert "m = jax.tree_map" not in file.read_text(encoding="utf-8")
+    again = call("run", "--check", *evidence, cwd=tmp_path)
+    assert again.code == 0
+    assert "2 calls that a run met are guarded already, or gone (-v lists them)\n" in again.out
+    undone = file.read_text(encoding="utf-8").replace(
+        "    m = ", "    n = jax.tree.map(f, m, g)\n    k = "
+    )
+    file.write_text(undone, encoding="utf-8")
+    left = call("run", "--check", *evidence, cwd=tmp_path)
+    assert left.code == 1
+    assert "evidence not matched: a.py:5: it does not stand here any more" in left.out
+    assert "1 call that a run met is guarded already, or gone" in left.out
 
 
 def test_a_run_says_more_than_that_the_nones_are_the_same(tmp_path: Path) -> None:
@@ -177,9 +216,30 @@ def test_a_skip_comment_is_kept_to(project: Path, tmp_path: Path) -> None:
         text.replace("tree_map(\n", "tree_map(  # jaxmigrate: skip\n"), encoding="utf-8"
     )
     hit = Hit("update.py", 8, "sgd")
-    answer = call("run", "--format", "json", "--evidence", trace(tmp_path, hit), cwd=project)
+    evidence = ("--check", "--select", "none-prefix", "--evidence", trace(tmp_path, hit))
+    answer = call("run", "--format", "json", *evidence, cwd=project)
+    assert answer.code == 0
     assert proven(answer) == set()
     assert answer.report["unmatched_evidence"] == []
+    words = "none-prefix (proven) held: a run met a None here; a comment says to leave it\n"
+    assert f"update.py:8:12 {words}" in call("run", *evidence, cwd=project).out
+
+
+@pytest.mark.parametrize("call_", ["self.tm(f, a, b)", "MAPS['tm'](f, a, b)"])
+def test_a_call_that_the_source_does_not_show_is_left_to_be_guarded_by_hand(
+    tmp_path: Path, call_: str
+) -> None:
+    (tmp_path / "a.py").write_text(f"import jax\n\nx = {call_}\n", encoding="utf-8")
+    end = 5 + len(call_)
+    hit = Hit(
+        "a.py", 3, "<module>", f"x = {call_}", "jax.tree.map", end_line=3, column=5, end_column=end
+    )
+    answer = call("run", "--check", "--evidence", trace(tmp_path, hit, UPDATE), cwd=tmp_path)
+    why = "a run called jax.tree.map here, which is not seen in the source; guard it by hand"
+    assert f"evidence not matched: a.py:3: {why}\n" in answer.out
+    assert "Nothing to edit in 1 file; 2 calls that a run met are left.\n" in answer.out
+    assert answer.code == 1
+    assert call("run", "--evidence", trace(tmp_path, hit), cwd=tmp_path).code == 0
 
 
 def test_a_hit_that_is_not_found_is_named_with_the_reason(project: Path, tmp_path: Path) -> None:
@@ -231,13 +291,32 @@ def test_after_a_log_the_way_to_all_calls_is_said(project: Path) -> None:
 
 
 def test_a_file_that_names_no_failure_is_said_to(project: Path, tmp_path: Path) -> None:
-    answer = call("run", "--evidence", log("no-failure"), cwd=project)
+    (project / "log.txt").write_text("4 passed\n", encoding="utf-8")
+    answer = call("run", "--evidence", "log.txt", cwd=project)
     words = "no None-prefix failure found: give a trace, or the output of a failing run"
     assert words in answer.err
     assert answer.code == 0
     assert "A log names" not in answer.out
     empty = call("run", "--evidence", trace(tmp_path), cwd=project)
     assert empty.err.endswith("t.jsonl: the trace names no call\n")
+
+
+@pytest.mark.parametrize(
+    ("length", "words"),
+    [
+        (0, "the file is empty: give a trace, or the output of a failing run with its tracebacks"),
+        (30, "the trace ends in the middle of a line: 0 calls read"),
+        (-9, "the trace ends in the middle of a line: 1 call read"),
+    ],
+)
+def test_a_trace_that_is_cut_off_is_said_to_be(
+    project: Path, tmp_path: Path, length: int, words: str
+) -> None:
+    file = Path(trace(tmp_path, UPDATE, UPDATE))
+    file.write_bytes(file.read_bytes()[:length])
+    answer = call("run", "--evidence", str(file), cwd=project)
+    assert answer.err.endswith(f"t.jsonl: {words}\n")
+    assert answer.code == 0
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 from jaxmigrate.evidence.hits import Installed
 from jaxmigrate.versions import NEWEST_KNOWN
 from tests.environments import Unavailable, jax_python
-from tests.trace.traced import FILE, trace
+from tests.trace.traced import FILE, arguments, trace
 
 HIT = "import jax\njax.tree.map(lambda a, b: a, {'b': None, 'w': 1}, {'b': 2.5, 'w': 3})\n"
 GUARDED = (
@@ -173,6 +174,7 @@ def test_check_does_not_mind_packages(python: Path, tmp_path: Path) -> None:
     )
     assert answer.code == 0
     assert [hit.package for hit in answer.hits] == [Installed("some-lib", "1.2")]
+    assert "\nWithout the trace this run fails in some-lib.\n" in answer.err
 
 
 @pytest.mark.parametrize(
@@ -187,6 +189,32 @@ def test_check_is_no_proof_if_nothing_was_recorded(
     answer = trace([python, *flags, "program.py"], tmp_path, "--check")
     assert answer.code == 2
     assert words in answer.err
+    assert f"The trace in {FILE} names no call.\n" in answer.err
+
+
+def test_a_trace_is_kept_where_nothing_is_recorded(python: Path, tmp_path: Path) -> None:
+    write(tmp_path, HIT)
+    trace([python, "program.py"], tmp_path)
+    before = (tmp_path / FILE).read_bytes()
+    answer = trace([python, "-c", "print()"], tmp_path)
+    assert f"{FILE} is left as it was.\n" in answer.err
+    assert (tmp_path / FILE).read_bytes() == before
+    write(tmp_path, GUARDED)
+    answer = trace([python, "program.py"], tmp_path)
+    assert f"The trace in {FILE} names no call.\n" in answer.err
+    assert answer.hits == ()
+
+
+def test_the_codemod_that_mends_a_call_is_named(python: Path, tmp_path: Path) -> None:
+    source = (
+        "import jax\n"
+        "jax.tree.structure([None]).flatten_up_to([1])\n"
+        "try:\n    jax.tree.broadcast([None], [1])\nexcept ValueError:\n    pass\n"
+    )
+    write(tmp_path, source)
+    err = trace([python, "program.py"], tmp_path).err
+    assert "program.py:2:1 none-flatten (once): PyTreeDef.flatten_up_to in <module>" in err
+    assert "program.py:4:5 no codemod (once): jax.tree.broadcast in <module>" in err
 
 
 def test_strict_fails_where_jax_does_and_notes_it(python: Path, tmp_path: Path) -> None:
@@ -246,15 +274,59 @@ def test_a_cell_of_a_notebook_is_the_projects(python: Path, tmp_path: Path) -> N
     assert (hit.path, hit.line, hit.package) == ("/tmp/ipykernel_7/12.py", 2, None)
 
 
-def test_a_file_of_no_distribution_is_named_by_its_package(python: Path, tmp_path: Path) -> None:
-    write(tmp_path, MODEL, "elsewhere/pkg/sub/of.py")
-    write(tmp_path, "", "elsewhere/pkg/sub/__init__.py")
-    write(tmp_path, "", "elsewhere/pkg/__init__.py")
-    write(tmp_path / "project", "from pkg.sub.of import update\nupdate([None], [1])\n")
+def test_a_file_that_is_neither_the_projects_nor_installed_counts(
+    python: Path, tmp_path: Path
+) -> None:
+    file = write(tmp_path, MODEL, "elsewhere/pkg/of.py")
+    write(tmp_path / "project", "from pkg.of import update\nupdate([None], [1])\n")
     environ = {"PYTHONPATH": str(tmp_path / "elsewhere")}
+    answer = trace([python, "program.py"], tmp_path / "project", "--check", environ=environ)
+    assert answer.code == 1
+    assert [(hit.path, hit.package) for hit in answer.hits] == [(str(file), None)]
+    assert "met an int; a file outside this project: run jaxmigrate there\n" in answer.err
+    assert "1 call of files outside the project met a None" in answer.err
+    assert "upgrade" not in answer.err
+    assert "Migrate with" not in answer.err
+
+
+def test_a_module_in_an_environment_counts_as_installed(python: Path, tmp_path: Path) -> None:
+    write(tmp_path, MODEL, "env/lib/of.py")
+    write(tmp_path, "", "env/pyvenv.cfg")
+    write(tmp_path / "project", "from of import update\nupdate([None], [1])\n")
+    environ = {"PYTHONPATH": str(tmp_path / "env" / "lib")}
     (hit,) = trace([python, "program.py"], tmp_path / "project", environ=environ).hits
-    assert hit.package == Installed("pkg", "")
-    assert hit.path == str(tmp_path / "elsewhere/pkg/sub/of.py")
+    assert hit.package == Installed("of", "")
+
+
+def test_the_project_is_the_checkout_that_the_folder_is_in(python: Path, tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    write(tmp_path, MODEL, "lib/of.py")
+    write(tmp_path, f"from of import update\nupdate([None], [1])\n{HIT}", "app/program.py")
+    environ = {"PYTHONPATH": str(tmp_path / "lib")}
+    answer = trace([python, "program.py"], tmp_path / "app", "--check", environ=environ)
+    assert answer.code == 1
+    assert [(hit.path, hit.package) for hit in answer.hits] == [
+        ("../lib/of.py", None),
+        ("program.py", None),
+    ]
+    assert "2 calls of the project met a None" in answer.err
+    assert f"Migrate with: jaxmigrate run .. --evidence {FILE}\n" in answer.err
+
+
+def test_the_evidence_of_a_checkout_is_found_from_the_folder_it_was_made_in(
+    python: Path, tmp_path: Path
+) -> None:
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    file = write(tmp_path, MODEL, "lib/of.py")
+    write(tmp_path, MODEL, "app/of.py")
+    write(tmp_path, "from of import update\nupdate([None], [1])\n", "app/main.py")
+    environ = {"PYTHONSAFEPATH": "1", "PYTHONPATH": str(tmp_path / "lib")}
+    answer = trace([python, "main.py"], tmp_path / "app", environ=environ)
+    assert [hit.path for hit in answer.hits] == ["../lib/of.py"]
+    run = [*arguments([])[:-2], "run", "..", "--evidence", FILE, "--write", "--allow-dirty"]
+    subprocess.run(run, cwd=tmp_path / "app", check=True, capture_output=True)
+    assert "is_leaf" in file.read_text()
+    assert (tmp_path / "app" / "of.py").read_text() == MODEL
 
 
 def test_sources_installed_as_editable_elsewhere_are_of_their_distribution(
@@ -267,8 +339,11 @@ def test_sources_installed_as_editable_elsewhere_are_of_their_distribution(
     write(packages, url, "my_lib-0.1.dist-info/direct_url.json")
     write(tmp_path / "project", "from lib import update\nupdate([None], [1])\n")
     environ = {"PYTHONPATH": os.pathsep.join([str(packages), str(source / "src")])}
-    (hit,) = trace([python, "program.py"], tmp_path / "project", environ=environ).hits
-    assert hit.package == Installed("my-lib", "0.1")
+    answer = trace([python, "program.py"], tmp_path / "project", environ=environ)
+    assert [hit.package for hit in answer.hits] == [Installed("my-lib", "0.1", str(source))]
+    words = f"; an editable install of my-lib at {source}: run jaxmigrate there\n"
+    assert words in answer.err
+    assert "upgrade" not in answer.err
 
 
 def test_paths_with_blanks_and_other_letters(python: Path, tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def trace(
         check=False,
     )
     path = folder / file
-    hits = read_trace(path) if path.exists() else ()
+    hits = read_trace(path).hits if path.exists() else ()
     return Answer(done.returncode, done.stdout, done.stderr, hits)
 
 

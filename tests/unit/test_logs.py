@@ -69,6 +69,35 @@ def every_line(prefix: str) -> Callable[[str], str]:
     return lambda text: "".join(f"{prefix}{line}" for line in text.splitlines(keepends=True))
 
 
+def test_the_frame_of_the_recorder_is_none_of_the_programs() -> None:
+    frame = (
+        '  File "/tmp/jaxmigrate-trace-k2x/recorder.py", line 105, in refusing\n    return f()\n'
+    )
+    text = log("traceback-0.4.34")
+    inner = text.index("ValueError: Expected None")
+    assert read(text[:inner] + frame + text[inner:]) == read(text)
+    assert is_machinery("C:\\Temp\\jaxmigrate-trace-k2x\\recorder.py")
+    assert not is_machinery("/home/u/project/recorder.py")
+
+
+@pytest.mark.parametrize("name", ["pytest-default", "pytest-xdist"])
+def test_a_test_has_the_folder_that_the_summary_names(name: str) -> None:
+    text = log(name).replace("FAILED test_", "FAILED tests/test_")
+    assert {test.partition("::")[0] for hit in read(text) for test in hit.tests} == {
+        "tests/test_update.py"
+    }
+    other = f"{text}\nFAILED more/test_update.py::test_sgd - ValueError: …\n"
+    assert "test_update.py::test_sgd" in [test for hit in read(other) for test in hit.tests]
+
+
+@pytest.mark.parametrize("name", ["filtered", "filtered-0.4.34"])
+def test_a_log_without_jaxs_frames_says_how_to_have_them(name: str) -> None:
+    assert {hit.hint for hit in read(log(name))} == {
+        "JAX left frames out of this log: set JAX_TRACEBACK_FILTERING=off"
+    }
+    assert {hit.hint for hit in read(log("not-filtered"))} == {""}
+
+
 WRAPPINGS = {
     "CRLF": lambda text: text.replace("\n", "\r\n"),
     "a progress bar": lambda text: text.replace("Traceback", "\r 10%|#  | 1/10\r\x1b[KTraceback"),
@@ -209,7 +238,9 @@ def test_a_message_in_between_does_not_cut_a_traceback_in_two() -> None:
 
 
 def test_a_test_whose_file_is_not_in_the_traceback_goes_by_its_name() -> None:
-    text = log("pytest-setup").replace("test_errors.py", "conftest.py")
+    text = (
+        log("pytest-setup").replace("test_errors.py", "conftest.py").replace("ERROR conftest", "")
+    )
     assert [hit.tests for hit in read(text)] == [("TestTrained::test_bias",)]
 
 

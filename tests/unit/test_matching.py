@@ -121,6 +121,64 @@ def test_a_line_that_is_gone_is_not_guessed() -> None:
     assert why_not({"step.py": now}, STEP_HIT) == why
 
 
+GUARD = "is_leaf=lambda n: n is None"
+
+
+@pytest.mark.parametrize(
+    ("now", "is_mended"),
+    [
+        ([f"m = jax.tree.map(f, m, g, {GUARD})"], True),
+        ([f"m = jax.tree.map(f, m, g, {GUARD})", "v = jax.tree.map(f, v, g)"], True),
+        ([f"m = jax.tree.map(f, m, g, {GUARD})", "m = jax.tree.map(f, m, h)"], False),
+        ([f"m = jax.tree.map(f, jax.tree.map(k, m, v), g, {GUARD})"], False),
+        (["m = jax.tree.map(f, m, h)"], False),
+        ([f"v = jax.tree.map(f, m, g, {GUARD})"], False),
+        (["m = tm(f, m, g)"], False),
+        (["pass"], False),
+    ],
+)
+def test_a_call_that_is_guarded_by_now_is_set_apart_and_no_other(
+    now: list[str], is_mended: bool
+) -> None:
+    text = "import jax\n\n\ndef step(m, v, g, h, tm):\n" + "".join(f"    {line}\n" for line in now)
+    for old in ("m = jax.tree.map(f, m, g)", "m = jax.tree_map(f, m, g)"):
+        left = matched({"a.py": text}, Hit("a.py", 9, "step", old, "jax.tree.map")).leftover
+        assert (bool(left.mended), bool(left.unmatched)) == (is_mended, not is_mended)
+
+
+def test_a_call_that_is_not_seen_is_never_mended() -> None:
+    text = f"import jax\nm = jax.tree.map(f, m, g, {GUARD})\nm = tm(f, m, g)\n"
+    hit = Hit("a.py", 2, text="m = tm(f, m, g)", map="jax.tree.map")
+    assert "in what is line 3 now, which is not seen" in why_not({"a.py": text}, hit)
+
+
+def test_one_guard_stands_for_one_call() -> None:
+    text = f"import jax\nx = jax.tree.map(f, m, g, {GUARD})\ny = jax.tree.map(f, v, g)\n"
+    hits = [Hit("a.py", n, text=f"x = jax.tree.map(f, {t}, g)") for n, t in ((7, "m"), (8, "v"))]
+    left = matched({"a.py": text}, *hits, hits[0]).leftover
+    assert [piece.line for piece in left.mended] == [7]
+    assert [piece.line for piece in left.unmatched] == [8]
+
+
+def test_lines_that_read_alike_are_mended_once_all_are_guarded() -> None:
+    calls = f"    a = jax.tree.map(\n        f, p, g, {GUARD}\n    )\n" * 2
+    text = f"import jax\n\n\n\ndef step(p, g):\n{calls}"
+    hit = Hit("a.py", 5, "step", "a = jax.tree.map(")
+    assert matched({"a.py": text}, hit).leftover.mended
+    undone = text[::-1].replace(GUARD[::-1], "", 1)[::-1]
+    assert "could be 2 here" in why_not({"a.py": undone}, hit)
+
+
+def test_a_name_that_is_gone_from_its_function_is_mended() -> None:
+    hit = Hit("a.py", 2, "f", "return jax.tree_map(g, t)", "jax.tree_map", HitKind.REMOVED_NAME)
+    text = "import jax\ndef f(t):\n    return {}(g, t)\n"
+    assert matched({"a.py": text.format("jax.tree.map")}, hit).leftover.mended
+    assert "any more" in why_not(
+        {"a.py": text.format("jax.tree.map").replace("def f", "def k")}, hit
+    )
+    assert "any more" in why_not({"a.py": text.format("1 + jax.tree_map")}, hit)
+
+
 def test_a_function_that_has_another_name_now_is_not_guessed() -> None:
     now = STEP.replace("import jax\n", "import jax\n\n").replace("def step", "def update")
     assert "no other line in step reads so" in why_not({"step.py": now}, STEP_HIT)
@@ -156,6 +214,24 @@ def test_a_map_over_one_tree_on_the_same_line_is_none() -> None:
 def test_a_line_without_a_tree_map_is_none() -> None:
     hit = Hit("step.py", 4, function="step", text="def step(p, g):")
     assert why_not({"step.py": STEP}, hit).endswith("does not stand on this line")
+
+
+UNSEEN = "a = jax.tree.map(f, self.tm(g, p, q), r)"
+UNSEEN_HIT = Hit("a.py", 2, "", UNSEEN, "jax.tree.map", end_line=2, column=21, end_column=37)
+
+
+def test_a_call_that_is_not_seen_proves_no_other_on_its_line() -> None:
+    why = "a run called jax.tree.map here, which is not seen in the source; guard it by hand"
+    assert why_not({"a.py": f"import jax\n{UNSEEN}\n"}, UNSEEN_HIT) == why
+
+
+def test_a_call_that_is_not_seen_is_named_where_its_line_moved_to() -> None:
+    line = "a = self.tm(g, p, q)"
+    hit = Hit("a.py", 2, "", line, "jax.tree.map")
+    assert why_not({"a.py": f"import jax\n\n\n{line}\n"}, hit) == (
+        "a run called jax.tree.map in what is line 4 now, which is not seen in the source;"
+        " guard it by hand"
+    )
 
 
 def test_a_function_without_codemod_proves_nothing_else_on_its_line() -> None:
@@ -257,6 +333,21 @@ def test_a_name_alone_does_for_a_file_only_where_the_source_is_shown() -> None:
     assert list(met({"src/step.py": STEP}, hit)) == [("src/step.py", 5)]
     bare = dataclasses.replace(hit, text="")
     assert "only the name is that of src/step.py" in why_not({"src/step.py": STEP}, bare)
+
+
+def test_what_a_log_lacks_is_told_of_a_call_that_is_not_found() -> None:
+    words = (
+        "/e/lib/python3.11/site-packages/jax/_src/tree.py:154: DeprecationWarning: In a future release"
+        " of JAX, flatten-up-to will no longer consider None to be a tree-prefix of non-None values,"
+        " got: 1.0."
+    )
+    (hit,) = hits_in([words])
+    assert why_not({"step.py": STEP}, hit) == (
+        "no line outside JAX is named; a warning names but a line near the call: python -W"
+        " error::DeprecationWarning, or pytest with the same, makes a traceback of it"
+    )
+    hit = dataclasses.replace(hit, path="nowhere.py", hint="look there")
+    assert why_not({"step.py": STEP}, hit) == "no file of this run has this path; look there"
 
 
 @pytest.mark.parametrize(

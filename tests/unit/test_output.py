@@ -608,6 +608,21 @@ def test_a_line_is_never_spent_on_leaving_out_one(number: int, lines: int) -> No
     assert len(listed(*alike)) == lines
 
 
+def test_who_wants_what_is_proven_is_told_only_how_many_are_possible() -> None:
+    sites = [
+        unknown(0, Confidence.POSSIBLE, "why", Action.HOLD),
+        unknown(1, Confidence.LIKELY, "why", Action.HOLD),
+        unknown(2, Confidence.POSSIBLE, "why", Action.REPORT),
+    ]
+    assert len(listed(*sites)) == 3
+    assert len(listed(*sites, threshold=Confidence.PROVEN)) == 2
+    assert len(listed(*sites, threshold=Confidence.PROVEN, verbosity=1)) == 3
+    file = FileResult("a.py", b"", b"", sites=tuple(sites))
+    assert closing(file, threshold=Confidence.PROVEN)[0] == (
+        "Nothing to edit in 1 file; 2 held, 1 reported."
+    )
+
+
 def test_sites_that_are_sure_enough_are_alike_only_for_the_same_reason() -> None:
     reasons = [unknown(n, Confidence.LIKELY, f"why {n}", Action.REPORT) for n in range(20)]
     assert len(listed(*reasons)) == 20

@@ -9,7 +9,7 @@ import pytest
 
 from jaxmigrate.errors import UsageError
 from jaxmigrate.evidence.hits import Hit, HitKind, Installed, Place
-from jaxmigrate.evidence.trace_file import is_trace, read_trace, write_trace
+from jaxmigrate.evidence.trace_file import Trace, is_trace, read_trace, write_trace
 
 HITS = (
     Hit(
@@ -38,7 +38,7 @@ def trace(tmp_path: Path) -> Path:
 
 
 def test_a_trace_is_read_as_it_was_written(trace: Path) -> None:
-    assert read_trace(trace) == HITS
+    assert read_trace(trace).hits == HITS
 
 
 def test_the_first_line_tells_a_trace(trace: Path) -> None:
@@ -58,13 +58,26 @@ def test_what_a_reader_does_not_know_is_passed_over(trace: Path) -> None:
     lines[1]["places"][0]["later"] = 2
     lines.append({**lines[1], "kind": "of a later version"})
     trace.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    assert read_trace(trace) == HITS
+    assert read_trace(trace).hits == HITS
 
 
 def test_only_what_is_needed_must_be_there(trace: Path) -> None:
     header = trace.read_text().splitlines()[0]
     trace.write_text(f'{header}\n{{"path": "a.py", "line": 7}}\n')
-    assert read_trace(trace) == (Hit("a.py", 7),)
+    assert read_trace(trace).hits == (Hit("a.py", 7),)
+
+
+def test_traces_may_stand_one_behind_the_other(trace: Path) -> None:
+    trace.write_bytes(trace.read_bytes() * 2)
+    assert read_trace(trace) == Trace(HITS * 2)
+
+
+@pytest.mark.parametrize(("cut", "hits"), [(-5, 1), (-1, 2), (30, 0)])
+def test_what_stands_before_the_end_of_a_trace_that_is_cut_off_is_read(
+    trace: Path, cut: int, hits: int
+) -> None:
+    trace.write_bytes(trace.read_bytes()[:cut])
+    assert read_trace(trace) == Trace(HITS[:hits], is_cut=hits < 2)
 
 
 @pytest.mark.parametrize(
@@ -73,6 +86,7 @@ def test_only_what_is_needed_must_be_there(trace: Path) -> None:
         ("", "not a trace; make one with jaxmigrate trace"),
         ("Traceback\n", "not a trace"),
         ('{"jaxmigrate_trace": 2}\n', "a trace of form 2, and this jaxmigrate reads form 1"),
+        ('{"jaxmigrate_trace": 1}\n{"jaxmigrate_trace": 2}\n', "a trace of form 2"),
         ('{"jaxmigrate_trace": 1}\nx\n', "t:2: not the record of a call"),
         ('{"jaxmigrate_trace": 1}\n{"path": "a"}\n', "t:2: not the record of a call"),
         ('{"jaxmigrate_trace": 1}\n{"path": "a", "line": 1, "places": 3}\n', "t:2: not the"),
@@ -102,5 +116,5 @@ def test_a_trace_is_written_whole_or_not_at_all(
     with pytest.raises(UsageError, match="t: the trace cannot be written: no space left"):
         write_trace(trace, (), command=[], exit_code=0)
     monkeypatch.undo()
-    assert read_trace(trace) == HITS
+    assert read_trace(trace).hits == HITS
     assert list(trace.parent.iterdir()) == [trace]

@@ -11,7 +11,8 @@ from jaxmigrate.analysis.names import fresh
 from jaxmigrate.analysis.project import Module
 from jaxmigrate.analysis.scopes import Kind
 
-_NAMES: Final = ("_tree_map_skip_none", "_tree_map_over_none")
+HELPER_NAMES: Final = ("_tree_map_skip_none", "_tree_map_over_none")
+"""What a helper is called that guards the maps of a module, by the first of these that is free."""
 
 
 def helper_name(module: Module) -> str:
@@ -19,7 +20,7 @@ def helper_name(module: Module) -> str:
     taken = {name.id for name, _ in module.scopes.names}
     for scope in module.scopes.scope_of.values():
         taken |= scope.bindings.keys()
-    return fresh(_NAMES, taken)
+    return fresh(HELPER_NAMES, taken)
 
 
 def place_for_helper(module: Module) -> ast.stmt | None:

@@ -9,7 +9,7 @@ import click
 _EPILOG = """\b
 Exit codes, the highest that applies:
   0  done
-  1  --check found something to edit
+  1  --check found something to edit, or a call of the evidence that is left
   2  usage or configuration
   3  some file could not be processed (each is named)
   4  a codemod or a safety gate failed on some file

@@ -24,9 +24,6 @@ from jaxmigrate.sources.read import printable
 from jaxmigrate.versions import admitted_by, parse_target
 
 _STDIN = "-"
-_NO_FAILURE = (
-    "no None-prefix failure found: give a trace, or the output of a failing run with its tracebacks"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +129,8 @@ def exit_code(result: RunResult, *, check: bool) -> int:
         return 4
     if FailureKind.SOURCE in kinds:
         return 3
-    return int(check and any(file.changed for file in result.files))
+    left = result.leftover.unmatched or any(file.changed for file in result.files)
+    return int(check and bool(left))
 
 
 def _refuse_contradictions(options: Options) -> None:
@@ -169,15 +167,14 @@ def _request(options: Options, paths: tuple[Path, ...]) -> Request:
 
 
 def _seen(files: Iterable[Path]) -> Seen:
-    """What the files given as evidence say; of each that names no call, that is said."""
+    """What the files given as evidence say; what is amiss with one is told."""
     from jaxmigrate.evidence.reading import read_evidence
 
     parts = []
     for file in files:
         part = read_evidence(file)
-        if not part.hits:
-            words = _NO_FAILURE if part.from_logs else "the trace names no call"
-            print(f"warning: {printable(str(file))}: {words}", file=sys.stderr)
+        if part.remark:
+            print(f"warning: {printable(str(file))}: {part.remark}", file=sys.stderr)
         parts.append(part)
     return together(parts)
 

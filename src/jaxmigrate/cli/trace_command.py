@@ -17,8 +17,8 @@ _UNPROVEN = 2
 _EPILOG = """\b
 Exit codes:
   that of COMMAND; 128 and the signal's number if a signal ended it
-  1    COMMAND ended with 0, and --check found a call of the project
-  2    usage, or --check proves nothing, since no JAX, or not all, was recorded
+  1    COMMAND ended with 0, and --check found a call outside packages
+  2    usage, or --check proves nothing: no JAX, or not all, was recorded
   126  COMMAND cannot be run
   127  COMMAND was not found
 """
@@ -43,7 +43,7 @@ Exit codes:
 @click.option(
     "--check",
     is_flag=True,
-    help="Exit with 1 if a call of the project met a None: a proof, once all are migrated.",
+    help="Exit with 1 if a call outside packages met a None: a proof, once all are migrated.",
 )
 @click.option(
     "--strict",
@@ -80,7 +80,7 @@ def command(
     from jaxmigrate.evidence.trace_file import refuse_place, write_trace
     from jaxmigrate.evidence.tracing import CommandNotRun, trace
     from jaxmigrate.output.text import make_console
-    from jaxmigrate.output.trace import trace_document
+    from jaxmigrate.output.trace import Given, trace_document
 
     refuse_place(output)
     try:
@@ -88,14 +88,17 @@ def command(
     except CommandNotRun as error:
         click.echo(f"jaxmigrate: {error}", err=True)
         ctx.exit(error.code)
-    write_trace(output, traced.hits, command=command_, exit_code=traced.exit_code)
-    make_console(color, sys.stderr).show(trace_document(traced, str(output)))
+    is_kept = not traced.jax and output.is_file() and output.stat().st_size > 0
+    if not is_kept:
+        write_trace(output, traced.hits, command=command_, exit_code=traced.exit_code)
+    given = Given(str(output), check=check, is_kept=is_kept)
+    make_console(color, sys.stderr).show(trace_document(traced, given))
     ctx.exit(_exit_code(traced, check=check))
 
 
 def _exit_code(traced: Traced, *, check: bool) -> int:
     if traced.exit_code or not check:
         return traced.exit_code
-    if traced.of_project:
+    if traced.of_project or traced.of_others:
         return 1
     return 0 if traced.is_whole else _UNPROVEN

@@ -8,7 +8,7 @@ of objects. What a reader does not know it passes over.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 TRACE_SCHEMA: Final = 1
@@ -34,23 +34,25 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """The installed distribution that a file belongs to."""
+    """The installed distribution that a file belongs to; an editable one, from the folder `source`."""
 
     name: str
     version: str
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
     """One call that a run hit.
 
-    `path` is relative to the root with `/` for files inside it, else as the process saw it. `line` and
+    `path` is relative to the root with `/` for files of the project, else as the process saw it. `line` and
     `end_line` count from 1; `column` and `end_column` count from 1 in characters, `end_column` just behind
     the last one; those that are not known (Python before 3.11, a log) are None. `function` is the name
     of the code that the call stands in (`<module>` outside functions, "" if not known) and `text` the
     source of the line `line` as the process saw it, without indentation. `map` names the function that
     was called (`jax.tree.map`) or the name that is gone (`jax.tree_map`). `tests` are the tests that ran.
-    `package` is None for files of the project.
+    `package` is None for files of the project, and for those elsewhere that are not installed. `hint` says
+    how to learn more, should the call not be found; only logs need it, and traces have no such field.
     """
 
     path: str
@@ -67,3 +69,4 @@ class Hit:
     tests: tuple[str, ...] = ()
     package: Installed | None = None
     jax: str = ""
+    hint: str = field(default="", compare=False)

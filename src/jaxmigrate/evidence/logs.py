@@ -32,8 +32,15 @@ _HEADING: Final = re.compile(
 )
 _SECTION: Final = re.compile(r"={3,}.*={3,}$")
 _TEST: Final = re.compile(r"\S+\.py::\S+$")
+_OUTCOME: Final = re.compile(r"(?:FAILED|ERROR) (?P<test>\S+\.py::.+?)(?: - .*)?$")
 _ERROR: Final = re.compile(r"E(?: {3}|$)")
 _EXCEPTION: Final = re.compile(r"[\w.]+$")
+_FILTERED: Final = re.compile(r"JAX has removed its internal frames|excludes JAX-internal frames")
+_HINT: Final = "JAX left frames out of this log: set JAX_TRACEBACK_FILTERING=off"
+_WARNING_HINT: Final = (
+    "a warning names but a line near the call: python -W error::DeprecationWarning, or pytest with"
+    " the same, makes a traceback of it"
+)
 _ADVICE: Final = re.compile(
     r"To preserve the current behavior, you can usually write:|"
     r"jax\.tree\.map\(lambda x, y: None if x is None else f\(x, y\), a, b, is_leaf="
@@ -44,15 +51,32 @@ def hits_in(lines: Iterable[str]) -> tuple[Hit, ...]:
     """The hits that a log's lines name, each once, in order. Takes one look at each line."""
     found: dict[Hit, None] = {}
     readers: dict[str, _Reader] = {}
+    hint = ""
+    tests: set[str] = set()
     for raw in lines:
         process, line = cleaned(raw)
+        if "internal frames" in line and _FILTERED.search(line):
+            hint = _HINT
+        if found_test := _OUTCOME.match(line):
+            tests.add(found_test["test"])
         reader = readers.get(process)
         if reader is None:
             reader = readers[process] = _Reader(found)
         reader.read(line)
     for reader in readers.values():
         reader.end()
-    return tuple(found)
+    return tuple(
+        dataclasses.replace(
+            hit, hint=hit.hint or hint, tests=tuple(_whole(name, tests) for name in hit.tests)
+        )
+        for hit in found
+    )
+
+
+def _whole(name: str, tests: Iterable[str]) -> str:
+    """A test by the name that the log's summary has for it, with its folder, if only one may be meant."""
+    found = [test for test in tests if test.endswith((f"/{name}", f"::{name}"))]
+    return found[0] if len(found) == 1 and name not in tests else name
 
 
 @dataclass(slots=True)
@@ -170,7 +194,7 @@ class _Reader:
             self.frames.append(frame)
             hit = self._made(said, frame)
             if message.startswith("DeprecationWarning"):
-                self.warning = hit
+                self.warning = dataclasses.replace(hit, hint=_WARNING_HINT)
             else:
                 self._add(hit)
             self._reset()

@@ -2,7 +2,7 @@
 
 A hit names a line as a process saw it. Where the line reads the same now, it is that line; where it does
 not, it is the one line of the same function that does. What cannot be found, or could be two calls, is
-given back with the reason.
+given back with the reason; what is guarded by now is set apart.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from jaxmigrate.analysis.project import Project
 from jaxmigrate.analysis.trees.evidence import Position
 from jaxmigrate.evidence.files import ProjectFiles
 from jaxmigrate.evidence.hits import Hit, HitKind
-from jaxmigrate.evidence.nodes import Node, Nodes, NotFoundError
+from jaxmigrate.evidence.mended import Mended
+from jaxmigrate.evidence.nodes import MendedError, Node, Nodes, NotFoundError, stretch_of
 from jaxmigrate.evidence.places import is_cell, is_machinery, package_of
 from jaxmigrate.evidence.upgrades import mended_in
 from jaxmigrate.evidence.words import notes_of, package_words
-from jaxmigrate.lines import LineIndex
 from jaxmigrate.model import Evidence, Leftover, PackageEvidence
 
 Proofs: TypeAlias = Mapping[Position, tuple[Evidence, ...]]
@@ -42,8 +42,10 @@ def match(hits: Sequence[Hit], project: Project, paths: Collection[str], root: P
     files = ProjectFiles(paths, root)
     found: dict[HitKind, dict[Node, list[Hit]]] = {kind: defaultdict(list) for kind in HitKind}
     unmatched: dict[Evidence, None] = {}
+    done: dict[Evidence, None] = {}
     packages: dict[PackageEvidence, None] = {}
     nodes = Nodes(project)
+    mended = Mended(nodes)
     for hit in hits:
         package = None if files.has(hit.path) else _package(hit)
         if package is not None:
@@ -51,15 +53,18 @@ def match(hits: Sequence[Hit], project: Project, paths: Collection[str], root: P
             continue
         try:
             path = _file_of(hit, files)
-            node = _Search(hit, nodes.of(path, hit.kind), nodes.lines(path)).result()
+            node = _Search(hit, path, nodes, mended).result()
+        except MendedError as why:
+            done[Evidence(hit.path, hit.line, str(why))] = None
         except NotFoundError as why:
-            unmatched[Evidence(hit.path, hit.line, str(why))] = None
+            note = f"{why}; {hit.hint}" if hit.hint else str(why)
+            unmatched[Evidence(hit.path, hit.line, note)] = None
         else:
             found[hit.kind][node].append(hit)
     return Matched(
         _proofs(found[HitKind.NONE_PREFIX]),
         _proofs(found[HitKind.REMOVED_NAME]),
-        Leftover(tuple(unmatched), tuple(packages)),
+        Leftover(tuple(unmatched), tuple(packages), tuple(done)),
     )
 
 
@@ -94,9 +99,8 @@ def _file_of(hit: Hit, files: ProjectFiles) -> str:
     if hit.path.startswith("<"):
         raise NotFoundError("code that was typed in or generated is in no file")
     if is_machinery(hit.path):
-        raise NotFoundError(
-            "no line outside JAX is named: give the whole traceback (pytest: --tb=short), or a trace"
-        )
+        advice = "" if hit.hint else ": give the whole traceback (pytest: --tb=short), or a trace"
+        raise NotFoundError(f"no line outside JAX is named{advice}")
     found = files.named(hit.path)
     if not found:
         raise NotFoundError("no file of this run has this path")
@@ -110,34 +114,61 @@ def _file_of(hit: Hit, files: ProjectFiles) -> str:
 class _Search:
     """Looks for one hit among the nodes of its file."""
 
-    def __init__(self, hit: Hit, nodes: Sequence[Node], lines: LineIndex) -> None:
+    def __init__(self, hit: Hit, path: str, nodes: Nodes, mended: Mended) -> None:
         self.hit = hit
+        self.path = path
+        self.mended = mended
         self.source = hit.text.strip()
-        self.nodes = nodes
-        self.lines = lines
+        self.all_nodes = nodes
+        self.nodes = nodes.of(path, hit.kind)
+        self.lines = nodes.lines(path)
+        self.calls = nodes.calls(path)
 
     def result(self) -> Node:
         """The node. Raises NotFoundError with the reason if there is none, or more than one."""
         if self.source and self._text(self.hit.line) != self.source:
             return self._where_it_moved()
         exact = [node for node in self.nodes if node.is_at(self.hit)]
+        if not exact and self.source and stretch_of(self.hit) in self.calls:
+            raise NotFoundError(self._why_not_here())
         here = exact or self._on(self.hit.line)
         found = [node for node in here if self._may_be_in(node)]
         if self.source and here and not found:
             return self._where_it_moved()
-        return self._only(found, lambda: f"{self._what()} does not stand on this line")
+        return self._only(found, self._why_not_here)
 
     def _where_it_moved(self) -> Node:
-        found = [
-            node
-            for line in range(1, self.lines.line_count + 1)
-            if self._text(line) == self.source
-            for node in self._on(line)
-            if self._may_be_in(node)
-        ]
+        lines = [n for n in range(1, self.lines.line_count + 1) if self._text(n) == self.source]
+        placed = [node for line in lines for node in self._on(line)]
+        found = [node for node in placed if self._may_be_in(node)]
+        if not found and all(self._on(line) for line in lines):
+            helped = self.all_nodes.helped(self.path) if self._maps() else ()
+            inside = [node for node in (*self.nodes, *helped) if self._may_be_in(node)]
+            if self.mended.has(self.hit, self.path, inside):
+                raise MendedError
+        return self._only(self._narrowed(found), lambda: self._why_not_there(lines, placed))
+
+    def _why_not_there(self, lines: Sequence[int], placed: Sequence[Node]) -> str:
+        if self._is_named() and len(lines) == 1 and not placed:
+            return self._unseen(f"in what is line {lines[0]} now")
         function = f" in {self.hit.function}" if self.hit.function else ""
-        words = f"it does not stand here any more, and no other line{function} reads so"
-        return self._only(self._narrowed(found), lambda: words)
+        return f"it does not stand here any more, and no other line{function} reads so"
+
+    def _why_not_here(self) -> str:
+        if self._is_named() and self.source:
+            return self._unseen("here")
+        return f"{self._what()} does not stand on this line"
+
+    def _is_named(self) -> bool:
+        """Whether the run says which map was called, so that there is one for sure."""
+        return bool(self.hit.map) and self._maps()
+
+    def _maps(self) -> bool:
+        return self.hit.kind is HitKind.NONE_PREFIX
+
+    def _unseen(self, where: str) -> str:
+        called = f"a run called {self.hit.map} {where}"
+        return f"{called}, which is not seen in the source; guard it by hand"
 
     def _narrowed(self, found: list[Node]) -> list[Node]:
         """Of several on a line, that at the hit's column."""
@@ -154,6 +185,8 @@ class _Search:
         nodes = list(dict.fromkeys(found))
         if not nodes:
             raise NotFoundError(why_none())
+        if len(nodes) > 1 and self._maps() and self.mended.are_all_guarded(nodes):
+            raise MendedError
         if len(nodes) > 1:
             raise NotFoundError(f"{self._what()} could be {len(nodes)} here, and which is not said")
         return nodes[0]

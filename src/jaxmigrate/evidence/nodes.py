@@ -5,13 +5,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from packaging.version import Version
 
 from jaxmigrate.analysis.calls import tree_calls
 from jaxmigrate.analysis.facts import Facts
+from jaxmigrate.analysis.guards import Unneeded
 from jaxmigrate.analysis.handrolled import hand_rolled
+from jaxmigrate.analysis.helper import HELPER_NAMES
 from jaxmigrate.analysis.jaxnames import RETIRED
 from jaxmigrate.analysis.project import Module, Project
 from jaxmigrate.analysis.trees.evidence import Position
@@ -25,6 +27,9 @@ _COMPREHENSIONS: Final = {
     ast.DictComp: "<dictcomp>",
     ast.GeneratorExp: "<genexpr>",
 }
+
+Stretch: TypeAlias = tuple[int, int, int, int]
+"""Line and column where a node begins, those just behind it: from 1, columns in characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +49,23 @@ class Node:
 
     def is_at(self, hit: Hit) -> bool:
         """Whether the hit names exactly this span."""
-        span = (self.line, self.column, self.end_line, self.end_column)
-        return span == (hit.line, hit.column, hit.end_line, hit.end_column)
+        return (self.line, self.column, self.end_line, self.end_column) == stretch_of(hit)
+
+
+def stretch_of(hit: Hit) -> tuple[int | None, ...]:
+    """The stretch that a hit names, None for what it does not know."""
+    return (hit.line, hit.column, hit.end_line, hit.end_column)
 
 
 class NotFoundError(Exception):
     """The words that say why a hit is found nowhere."""
+
+
+class MendedError(NotFoundError):
+    """A hit is found nowhere, since its call is guarded by now, or gone."""
+
+    def __init__(self) -> None:
+        super().__init__("it is guarded already, or gone")
 
 
 class Nodes:
@@ -59,6 +75,8 @@ class Nodes:
         self._project = project
         self._lines: dict[str, LineIndex] = {}
         self._found: dict[tuple[str, HitKind], tuple[Node, ...]] = {}
+        self._calls: dict[str, frozenset[Stretch]] = {}
+        self._guarded: dict[str, frozenset[Position]] = {}
 
     def lines(self, path: str) -> LineIndex:
         """The lines of a file."""
@@ -76,6 +94,63 @@ class Nodes:
             self._found[path, kind] = tuple(read(module))
         return self._found[path, kind]
 
+    def calls(self, path: str) -> frozenset[Stretch]:
+        """Where calls of any kind stand in a file."""
+        if path not in self._calls:
+            module = self._project.module(path)
+            found = () if module is None else (node for node, _ in module.scopes.calls)
+            self._calls[path] = frozenset(self._stretch(path, node) for node in found)
+        return self._calls[path]
+
+    def guarded(self, path: str) -> frozenset[Position]:
+        """Where None is a leaf in a map over several trees already."""
+        if path not in self._guarded:
+            module = self._project.module(path)
+            found = () if module is None else self._guarded_in(module)
+            self._guarded[path] = frozenset(found)
+        return self._guarded[path]
+
+    def functions(self, path: str) -> frozenset[str]:
+        """What code in a file may go by."""
+        module = self._project.module(path)
+        tree = module.tree if module is not None else ast.Module([], [])
+        named = (node.name for node in ast.walk(tree) if isinstance(node, _SCOPES[:2]))
+        return frozenset({"<module>", *named})
+
+    def statement(self, node: Node) -> Position:
+        """Where the statement stands that a node is part of."""
+        path, *place = node.position
+        module = self._project.module(path)
+        assert module is not None
+        found = next(
+            module.scopes.statement_of(call)
+            for call, _ in module.scopes.calls
+            if [call.lineno, call.col_offset] == place
+        )
+        return _position(module, found)
+
+    def helped(self, path: str) -> Iterator[Node]:
+        """The calls that go through the helper which `--style helper` wrote."""
+        module = self._project.module(path)
+        for call, _ in () if module is None else module.scopes.calls:
+            if isinstance(call.func, ast.Name) and call.func.id in HELPER_NAMES:
+                assert module is not None
+                yield self._node(module, call)
+
+    def _guarded_in(self, module: Module) -> Iterator[Position]:
+        facts = self._facts(module)
+        for call in facts.tree_calls:
+            if call.many and isinstance(facts.plan_guard(call, several=True), Unneeded):
+                yield _position(module, call.node)
+        for by_hand in hand_rolled(module, self._project):
+            if by_hand.safe:
+                yield _position(module, by_hand.call)
+        yield from (node.position for node in self.helped(module.path))
+
+    def _facts(self, module: Module) -> Facts:
+        text = self._project.text(module.path)
+        return Facts(module, text, self._project, Version("0"))
+
     def _maps(self, module: Module) -> Iterator[Node]:
         """Maps over several trees. One by a partial is edited where that stands."""
         for call in tree_calls(module, self._project):
@@ -88,7 +163,7 @@ class Nodes:
 
     def _names(self, module: Module) -> Iterator[Node]:
         """Names that JAX no longer has, where they are used and imported."""
-        facts = Facts(module, self._project.text(module.path), self._project, Version("0"))
+        facts = self._facts(module)
         for use in facts.uses(RETIRED):
             yield self._node(module, use.node)
         for source in sorted({name.rpartition(".")[0] for name in RETIRED}):
@@ -99,13 +174,15 @@ class Nodes:
     def _node(
         self, module: Module, node: ast.expr | ast.stmt, also: tuple[Position, ...] = ()
     ) -> Node:
-        lines = self.lines(module.path)
+        functions = frozenset(_functions(module, node))
+        return Node(_position(module, node), *self._stretch(module.path, node), functions, also)
+
+    def _stretch(self, path: str, node: ast.expr | ast.stmt) -> Stretch:
+        lines = self.lines(path)
         assert node.end_lineno is not None
         assert node.end_col_offset is not None
-        line, column = lines.position(lines.offset(node.lineno, node.col_offset))
-        end_line, end_column = lines.position(lines.offset(node.end_lineno, node.end_col_offset))
-        functions = frozenset(_functions(module, node))
-        return Node(_position(module, node), line, column, end_line, end_column, functions, also)
+        start = lines.position(lines.offset(node.lineno, node.col_offset))
+        return (*start, *lines.position(lines.offset(node.end_lineno, node.end_col_offset)))
 
 
 def _position(module: Module, node: ast.expr | ast.stmt) -> Position:

@@ -1,7 +1,8 @@
-"""Tells whose file it is that a call stands in: the project's, or an installed distribution's."""
+"""Tells whose file it is that a call stands in: the project's, an installed distribution's, neither's."""
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import json
 import os
@@ -19,7 +20,7 @@ _ENVIRONMENTS = ("pyvenv.cfg", "conda-meta")
 
 @dataclass(frozen=True, slots=True)
 class Owned:
-    """A file as it is named in a trace, and the distribution that it belongs to, if not the project."""
+    """A file as it is named in a trace, and the distribution that it belongs to, if any."""
 
     path: str
     package: Installed | None
@@ -27,36 +28,43 @@ class Owned:
 
 @dataclass(frozen=True, slots=True)
 class Owners:
-    """Whose files are whose, seen from the folder `root`, the project's.
+    """Whose files are whose, seen from the folder `root`.
 
-    `package_folders` are the folders that the traced processes import packages from.
+    `top` is the folder of the project, which `root` lies in. `package_folders` are the folders that the
+    traced processes import packages from.
     """
 
     root: Path
+    top: Path
     package_folders: tuple[Path, ...] = ()
 
     def of(self, path: str) -> Owned:
         """Who owns the file that a process saw as `path`.
 
-        What was never a file (`<string>`, the cell of a notebook) is the project's.
+        What was never a file (`<string>`, the cell of a notebook) is the project's. Files that are neither
+        the project's nor installed have no distribution, and keep their whole path.
         """
         if path.startswith("<"):
             return Owned(path, None)
-        inside = _inside(self.root, path)
-        if inside is not None and not _in_environment(self.root, inside):
-            return Owned(inside.as_posix(), None)
-        file = Path(path)
-        if _package_folder(file) is None and not file.exists():
-            return Owned(path, None)
-        return Owned(path, self._installed(file))
+        inside = _inside(self.top, path)
+        if inside is not None and not _in_environment(self.top, inside):
+            return Owned(self._from_root(inside), None)
+        return Owned(path, self._installed(Path(path)))
 
-    def _installed(self, file: Path) -> Installed:
+    def _from_root(self, inside: Path) -> str:
+        """The path of a file of the project, seen from the root."""
+        root = _inside(self.top, str(self.root)) or Path()
+        return Path(os.path.relpath(self.top / inside, self.top / root)).as_posix()
+
+    def _installed(self, file: Path) -> Installed | None:
         folder = _package_folder(file)
         if folder is not None:
             found = _recorded(folder, file.relative_to(folder).as_posix())
-        else:
-            found = _editable(self.package_folders, file)
-        return found or Installed(_top(file, folder), "")
+            return found or Installed(_top(file, folder), "")
+        found = _editable(self.package_folders, file)
+        if found is None and any(_is_environment(above) for above in file.parents):
+            return Installed(_top(file, None), "")
+        return found
 
 
 def _inside(root: Path, path: str) -> Path | None:
@@ -74,8 +82,11 @@ def _real(path: str | Path) -> Path:
 def _in_environment(root: Path, inside: Path) -> bool:
     if set(inside.parts) & set(_PACKAGE_FOLDERS):
         return True
-    folders = [root / folder for folder in inside.parents if folder.parts]
-    return any((folder / mark).exists() for folder in folders for mark in _ENVIRONMENTS)
+    return any(_is_environment(root / folder) for folder in inside.parents if folder.parts)
+
+
+def _is_environment(folder: Path) -> bool:
+    return any((folder / mark).exists() for mark in _ENVIRONMENTS)
 
 
 def _package_folder(file: Path) -> Path | None:
@@ -110,7 +121,7 @@ def _editable(folders: Iterable[Path], file: Path) -> Installed | None:
     """The distribution that is installed from the sources that `file` is among."""
     for info, source in _sources(folders):
         if _real(file).is_relative_to(_real(source)):
-            return _named(info)
+            return dataclasses.replace(_named(info), source=source)
     return None
 
 
@@ -118,10 +129,11 @@ def _sources(folders: Iterable[Path]) -> Iterator[tuple[Path, str]]:
     for folder in folders:
         for info in sorted(folder.glob("*.dist-info")):
             try:
-                url = urlsplit(json.loads(_text(info / "direct_url.json"))["url"])
-            except (ValueError, KeyError, TypeError):
+                record = json.loads(_text(info / "direct_url.json"))
+                url, editable = urlsplit(record["url"]), record["dir_info"].get("editable")
+            except (ValueError, KeyError, TypeError, AttributeError):
                 continue
-            if url.scheme == "file":
+            if url.scheme == "file" and editable:
                 yield info, unquote(url.path)
 
 

@@ -6,6 +6,11 @@ import itertools
 import re
 from typing import Final
 
+from jaxmigrate.evidence.starter import RECORDER
+
+RECORDER_FOLDER: Final = "jaxmigrate-trace-"
+"""How the name of the folder begins that holds the recorder while a command is traced."""
+
 _PACKAGES: Final = frozenset({"site-packages", "dist-packages"})
 
 _CALLERS: Final = frozenset(
@@ -37,13 +42,19 @@ def is_cell(path: str) -> bool:
     return _CELL.search(path) is not None
 
 
+def is_recorder(path: str) -> bool:
+    """Whether a path is that of our recorder in a traced process, which stands between JAX's frames."""
+    *folders, name = parts_of(path) or ("",)
+    return name == RECORDER and bool(folders) and folders[-1].startswith(RECORDER_FOLDER)
+
+
 def is_machinery(path: str) -> bool:
     """Whether the file is JAX's, the interpreter's or a test runner's, so that its caller counts."""
     package = package_of(path)
     if package is not None:
         return package in _CALLERS
     parts = parts_of(path)
-    if path.startswith("<frozen "):
+    if path.startswith("<frozen ") or is_recorder(path):
         return True
     if ("jax", "_src") in itertools.pairwise(parts):
         return True

@@ -10,10 +10,14 @@ from jaxmigrate.evidence.hits import Hit
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What runs showed: hits in order; `from_logs` says that logs, and not traces alone, told them."""
+    """What runs showed: hits in order; `from_logs` says that logs, and not traces alone, told them.
+
+    `remark` is what the user should know of the file that says so.
+    """
 
     hits: tuple[Hit, ...] = ()
     from_logs: bool = False
+    remark: str = ""
 
 
 def together(seen: Iterable[Seen]) -> Seen:

@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ def write_trace(path: Path, hits: Iterable[Hit], *, command: Sequence[str], exit
         "command": [*command],
         "exit_code": exit_code,
     }
-    lines = [header, *(dataclasses.asdict(hit) for hit in hits)]
+    lines = [header, *(_record(hit) for hit in hits)]
     data = "".join(f"{json.dumps(line)}\n" for line in lines).encode()
     target = Path(os.path.realpath(path))
     try:
@@ -39,6 +40,12 @@ def write_trace(path: Path, hits: Iterable[Hit], *, command: Sequence[str], exit
             _replace(target, data)
     except OSError as error:
         raise UsageError(_not_written(path, error)) from error
+
+
+def _record(hit: Hit) -> dict[str, Any]:
+    fields = dataclasses.asdict(hit)
+    del fields["hint"]
+    return fields
 
 
 def refuse_place(path: Path) -> None:
@@ -58,8 +65,16 @@ def refuse_place(path: Path) -> None:
         raise UsageError(why) from error
 
 
-def read_trace(path: Path) -> tuple[Hit, ...]:
-    """The hits that a trace holds, in its order. What this version does not know is passed over.
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """The hits of a trace, in its order; `is_cut` says that it ends in the middle of a line."""
+
+    hits: tuple[Hit, ...]
+    is_cut: bool = False
+
+
+def read_trace(path: Path) -> Trace:
+    """What a trace holds, or several, one behind the other. What this version does not know is passed over.
 
     Raises UsageError if the file cannot be read, is no trace, or one of another form.
     """
@@ -70,21 +85,29 @@ def read_trace(path: Path) -> tuple[Hit, ...]:
         raise UsageError(f"{name}: {in_words(error, path)}") from error
     except SourceError as error:
         raise UsageError(f"{name}: {error}") from error
-    lines = data.splitlines()
-    _refuse_other_forms(name, lines[0] if lines else b"")
-    hits = (_read_hit(name, number, line) for number, line in enumerate(lines[1:], 2))
-    return tuple(hit for hit in hits if hit is not None)
+    lines = data.splitlines() or [b""]
+    is_cut = not data.endswith(b"\n") and is_trace(lines[0]) and not _object(lines[-1])
+    whole = lines[:-1] if is_cut else lines
+    return Trace(tuple(_read_hits(name, whole)), is_cut)
 
 
 def is_trace(first_line: bytes) -> bool:
-    """Whether a file that begins with `first_line` is a trace, of whatever form."""
-    return _HEADER in _object(first_line)
+    """Whether a file that begins with `first_line` is a trace, of whatever form, be it cut off."""
+    return _HEADER in _object(first_line) or first_line.startswith(f'{{"{_HEADER}"'.encode())
+
+
+def _read_hits(name: str, lines: Sequence[bytes]) -> Iterator[Hit]:
+    for number, line in enumerate(lines, 1):
+        if number == 1 or is_trace(line):
+            _refuse_other_forms(name, line)
+        elif (hit := _read_hit(name, number, line)) is not None:
+            yield hit
 
 
 def _refuse_other_forms(name: str, first_line: bytes) -> None:
     if not is_trace(first_line):
         raise UsageError(f"{name}: not a trace; make one with jaxmigrate trace -o FILE -- COMMAND")
-    form = _object(first_line)[_HEADER]
+    form = _object(first_line).get(_HEADER)
     if form != TRACE_SCHEMA:
         raise UsageError(
             f"{name}: a trace of form {form!r}, and this jaxmigrate reads form {TRACE_SCHEMA};"

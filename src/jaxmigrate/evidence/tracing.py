@@ -20,6 +20,8 @@ from typing import Any, Final
 from jaxmigrate.evidence import recorder, starter
 from jaxmigrate.evidence.hits import Hit, Place
 from jaxmigrate.evidence.owners import Owners
+from jaxmigrate.evidence.places import RECORDER_FOLDER, is_cell
+from jaxmigrate.sources.discover import top_of_checkout
 
 NOT_FOUND: Final = 127
 NOT_EXECUTABLE: Final = 126
@@ -62,7 +64,12 @@ class Traced:
     @property
     def of_project(self) -> tuple[Hit, ...]:
         """The hits of the project itself."""
-        return tuple(hit for hit in self.hits if hit.package is None)
+        return tuple(hit for hit in self.hits if hit.package is None and not _is_elsewhere(hit))
+
+    @property
+    def of_others(self) -> tuple[Hit, ...]:
+        """The hits in files that are neither the project's nor installed."""
+        return tuple(hit for hit in self.hits if hit.package is None and _is_elsewhere(hit))
 
     @property
     def of_packages(self) -> tuple[Hit, ...]:
@@ -70,11 +77,15 @@ class Traced:
         return tuple(hit for hit in self.hits if hit.package is not None)
 
 
+def _is_elsewhere(hit: Hit) -> bool:
+    return Path(hit.path).is_absolute() and not is_cell(hit.path)
+
+
 def trace(command: Sequence[str], root: Path, *, strict: bool) -> Traced:
     """Run `command` to its end, standard streams and signals its own, and give what was noted.
 
-    With `strict` JAX's own rule stays in force. `root` is the folder of the project. Nothing is left
-    behind. Raises CommandNotRun.
+    With `strict` JAX's own rule stays in force. `root` is the folder that paths are named from; the
+    project is the checkout that it lies in. Nothing is left behind. Raises CommandNotRun.
     """
     with _signals_held() as signals, recorder_folder(strict=strict) as folder:
         exit_code = _run(command, folder, signals)
@@ -84,7 +95,7 @@ def trace(command: Sequence[str], root: Path, *, strict: bool) -> Traced:
 @contextmanager
 def recorder_folder(*, strict: bool) -> Iterator[Path]:
     """A private folder that makes every Python with it on PYTHONPATH run the recorder."""
-    folder = Path(tempfile.mkdtemp(prefix="jaxmigrate-trace-"))
+    folder = Path(tempfile.mkdtemp(prefix=RECORDER_FOLDER))
     try:
         ours = resources.files("jaxmigrate.evidence")
         for name, there in (("starter.py", "sitecustomize.py"), ("recorder.py", starter.RECORDER)):
@@ -214,7 +225,7 @@ def _gathered(folder: Path, root: Path, exit_code: int) -> Traced:
         headers += [header] if header else []
         _merge(calls, records, header.get("jax", ""))
     packages = {path: None for header in headers for path in header["packages"]}
-    owners = Owners(root, tuple(map(Path, packages)))
+    owners = Owners(root, top_of_checkout(root) or root, tuple(map(Path, packages)))
     hits = [call.hit(owners) for call in calls.values()]
     return Traced(
         exit_code=exit_code,

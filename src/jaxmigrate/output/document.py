@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final, TypeAlias
 
-from jaxmigrate.model import Action, Evidence, FileResult, Leftover, RunResult, SiteReport
+from jaxmigrate.model import (
+    Action,
+    Confidence,
+    Evidence,
+    FileResult,
+    Leftover,
+    RunResult,
+    SiteReport,
+)
 from jaxmigrate.output.summary import Mode, View, closing_lines
 from jaxmigrate.output.tally import acted, edits
 from jaxmigrate.output.visible import words
@@ -90,18 +98,31 @@ def document(run: RunResult, view: View) -> Iterator[Block]:
     failed = tuple(_failures(run))
     if failed:
         yield Failures(failed)
-    lines = tuple(leftover_lines(run.leftover))
+    lines = tuple(leftover_lines(run.leftover, view.verbosity))
     if lines:
         yield Unplaced(lines)
     yield Closing(closing_lines(run, view))
 
 
-def leftover_lines(leftover: Leftover) -> Iterator[str]:
-    """What is to be said of evidence that was found in none of the files, and of installed packages."""
+def leftover_lines(leftover: Leftover, verbosity: int = 0) -> Iterator[str]:
+    """What is to be said of evidence that was found in none of the files, and of installed packages.
+
+    Calls that are mended are counted, and listed only if verbose.
+    """
     for piece in leftover.unmatched:
         yield words(f"evidence not matched: {_at(piece)}: {piece.note}")
     for found in leftover.in_packages:
         yield words(f"evidence in {found.package}: {_at(found.evidence)}: {found.evidence.note}")
+    if verbosity > 0:
+        for piece in leftover.mended:
+            yield words(f"evidence no longer needed: {_at(piece)}: {piece.note}")
+    elif leftover.mended:
+        yield _mended(len(leftover.mended))
+
+
+def _mended(number: int) -> str:
+    them, verb = ("call", "is") if number == 1 else ("calls", "are")
+    return f"{number} {them} that a run met {verb} guarded already, or gone (-v lists them)"
 
 
 def _at(piece: Evidence) -> str:
@@ -126,7 +147,7 @@ def _left_alone(sites: Iterable[_Placed], view: View) -> Iterator[Remarks]:
     if view.verbosity > 0:
         remarks = [_remark(file, site, site.evidence) for file, site in sites]
     else:
-        needed = [(file, site) for file, site in sites if not site.needless]
+        needed = [(file, site) for file, site in sites if not _is_counted_only(site, view)]
         remarks = [
             remark
             for _, of_file in groupby(needed, lambda placed: placed[0].path)
@@ -134,6 +155,12 @@ def _left_alone(sites: Iterable[_Placed], view: View) -> Iterator[Remarks]:
         ]
     if remarks:
         yield Remarks(tuple(remarks))
+
+
+def _is_counted_only(site: SiteReport, view: View) -> bool:
+    """Whether a site needs nothing, or nobody asked for it: who wants what is proven is not to read on."""
+    unasked = (view.threshold, site.confidence) == (Confidence.PROVEN, Confidence.POSSIBLE)
+    return site.needless or (unasked and site.action is Action.HOLD)
 
 
 def _shortened(sites: Sequence[_Placed], view: View) -> Iterator[Remark]:

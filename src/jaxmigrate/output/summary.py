@@ -43,18 +43,19 @@ class View:
 def closing_lines(run: RunResult, view: View) -> tuple[str, ...]:
     """The summary sentence, then a line for each thing to do next; quiet has the sentence only."""
     counts = tally(run)
-    sentence = words(_sentence(counts, view.mode))
+    sentence = words(_sentence(counts, view.mode, len(run.leftover.unmatched)))
     if view.verbosity < 0:
         return (sentence,)
     steps = (*_next_steps(counts, view), *_held_hint(run, view.threshold), *_trace_hint(run))
     return (sentence, *steps)
 
 
-def _sentence(counts: Tally, mode: Mode) -> str:
-    if not counts.files:
-        return "No files to migrate were found."
-    clauses = [_main_clause(counts, mode), _sites_clause(counts), _failed_clause(counts)]
-    return "; ".join(clause for clause in clauses if clause) + "."
+def _sentence(counts: Tally, mode: Mode, left: int) -> str:
+    if counts.files:
+        clauses = [_main_clause(counts, mode), _sites_clause(counts), _failed_clause(counts)]
+    else:
+        clauses = ["No files to migrate were found"]
+    return "; ".join(clause for clause in (*clauses, _left_clause(left)) if clause) + "."
 
 
 def _main_clause(counts: Tally, mode: Mode) -> str:
@@ -80,6 +81,11 @@ def _sites_clause(counts: Tally) -> str:
 
 def _failed_clause(counts: Tally) -> str:
     return f"{_count(counts.failed, 'file')} failed" if counts.failed else ""
+
+
+def _left_clause(left: int) -> str:
+    verb = "is" if left == 1 else "are"
+    return f"{_count(left, 'call')} that a run met {verb} left" if left else ""
 
 
 def _next_steps(counts: Tally, view: View) -> Iterator[str]:

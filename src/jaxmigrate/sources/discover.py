@@ -102,6 +102,13 @@ def run_git(directory: Path, *arguments: str) -> subprocess.CompletedProcess[byt
         return subprocess.CompletedProcess(command, 127, b"", words.encode())
 
 
+def top_of_checkout(directory: Path) -> Path | None:
+    """The top of the git checkout that a directory lies in; None outside git."""
+    answer = run_git(directory, "rev-parse", "--show-toplevel")
+    found = os.fsdecode(answer.stdout).rstrip("\n") if answer.returncode == 0 else ""
+    return Path(found) if found else None
+
+
 @dataclass(frozen=True, slots=True)
 class _GitListing:
     """What git knows below a directory, relative to it; `nested` are checkouts of their own."""
