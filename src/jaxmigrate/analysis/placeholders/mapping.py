@@ -88,15 +88,10 @@ def read_map(reader: Reader, call: TreeCall, here: Here) -> Node:
             flow.flow(node, one_for_all)
         arguments = Arguments(leading, starred=one_for_all)
     reader.call(callback, arguments, found.result, call.node, here)
-    flow.deep(found.result, lambda thing: _mark_made(reader, thing))
+    reader.marks.part(found.result)
     target = flow.node()
     _map(reader, found, trees[0], tuple(trees[1:]), target)
     return target
-
-
-def _mark_made(reader: Reader, thing: Thing) -> None:
-    if isinstance(thing, Placeholder):
-        reader.in_trees.add(thing)
 
 
 def _bare(tree: ast.expr) -> ast.expr:
@@ -180,12 +175,8 @@ def _map_thing(
         if isinstance(thing, Unseen):
             flow.add(target, thing)
             for other, given in zip(others, found.others, strict=True):
-                _pass_all(reader, other, given)
+                flow.flow_all(other, given)
                 reader.leave(other, spot_of(found.call.node, found.call.module), _ALONG)
-
-
-def _pass_all(reader: Reader, source: Node, target: Node) -> None:
-    reader.flow.deep(source, lambda part: reader.flow.add(target, part))
 
 
 def _call_leaf(
@@ -211,9 +202,18 @@ def _map_box(reader: Reader, found: _Map, box: Box, others: tuple[Node, ...], ta
         if not box.sees(part_key) and part_key is not ANY:
             reader.flow.flow(part, image.field(part_key))
             return
-        parts = tuple(Node() for _ in opposite)
-        for other, node in zip(opposite, parts, strict=True):
-            reader.flow.load(other, part_key, node)
-        _map(reader, found, part, parts, image.field(part_key))
+        reader.flow.flow(part, _mapped_part(reader, found, image, part_key))
 
     box.watch(watched)
+
+
+def _mapped_part(reader: Reader, found: _Map, image: Box, key: Key) -> Node:
+    """What stands at `key` in all that a map makes `image` of; it is mapped once."""
+    if (image, key) not in reader.mapped_parts:
+        source = reader.mapped_parts[image, key] = Node(is_derived=True)
+        opposite = reader.opposite[image]
+        parts = tuple(Node() for _ in opposite)
+        for other, node in zip(opposite, parts, strict=True):
+            reader.flow.load(other, key, node)
+        _map(reader, found, source, parts, image.field(key))
+    return reader.mapped_parts[image, key]

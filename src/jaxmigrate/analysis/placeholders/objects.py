@@ -134,10 +134,10 @@ def _member(reader: Reader, module: Module, name: str, target: Node, spot: Spot)
 def _object_attribute(
     reader: Reader, box: Box, definition: Definition, name: str, target: Node, spot: Spot
 ) -> None:
-    reader.flow.flow(box.field(name), target)
+    box.want(name, lambda part: reader.flow.flow(part, target))
     reader.flow.flow(box.rest, target)
     found = reader.classes.method(definition, name)
-    owner = reader.flow.node(box)
+    owner = reader.flow.holder(box)
     if found is not None:
         method, _ = found
         _bind(reader, method, owner, target)

@@ -7,13 +7,17 @@ is done with a value that is not known to be harmless makes the placeholders in 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence, Set
+from typing import Final
 
 from jaxmigrate.analysis.calls import TreeCall, tree_calls
 from jaxmigrate.analysis.on_none import Place
 from jaxmigrate.analysis.placeholders.calling import call_thing
 from jaxmigrate.analysis.placeholders.expressions import read_truth, read_value
 from jaxmigrate.analysis.placeholders.flow import Flow
+from jaxmigrate.analysis.placeholders.leaving import Leavings
+from jaxmigrate.analysis.placeholders.marking import Marks
 from jaxmigrate.analysis.placeholders.objects import (
     merge_parts,
     read_attribute,
@@ -43,6 +47,9 @@ from jaxmigrate.analysis.project import Definition, Module, Project
 from jaxmigrate.analysis.scopes import Scope, all_parameters
 from jaxmigrate.analysis.trees.classes import Classes
 
+_MOST_IMAGES: Final = 50
+"""Containers that one map or copy tells apart, whatever their kind."""
+
 
 class Reader:
     """The flow of a project's values, and what was seen of its placeholders."""
@@ -61,19 +68,24 @@ class Reader:
         self.objects: dict[ast.AST, Box] = {}
         self.askers: list[Asker] = []
         self.annotations: list[Annotation] = []
-        self.leavings: dict[Placeholder, list[Leaving]] = {}
-        self.in_trees: set[Placeholder] = set()
+        self.leavings: Mapping[Placeholder, Sequence[Leaving]] = {}
+        self.in_trees: Set[Placeholder] = frozenset()
+        self.marks = Marks()
         self.meetings: list[Meeting] = []
         self.truths: list[Use] = []
         self.class_tests: list[Use] = []
         self.equalities: list[tuple[Node, Node, Spot]] = []
         self.opposite: dict[Box, tuple[Node, ...]] = {}
+        self.mapped_parts: dict[tuple[Box, Key], Node] = {}
         self._stricts: list[tuple[Node, Here, Spot]] = []
         self._caught: set[FunctionNode] = set()
         self._calls_of: dict[FunctionNode, set[FunctionNode]] = {}
-        self._left: set[tuple[Node, Spot]] = set()
-        self._marked: set[Node] = set()
+        self._sight = Leavings(self.flow, self._expose)
+        self._exposed: dict[Function, Node] = {}
         self._images: dict[tuple[Key, Box], Box] = {}
+        self._images_by: Counter[Key] = Counter()
+        self._alike: dict[tuple[Key, ...], Box] = {}
+        self._given_by_default: dict[ast.expr, Node] = {}
         self._imaged: set[tuple[Key, Box]] = set()
         self._calls: dict[Module, Mapping[ast.Call, TreeCall]] = {}
 
@@ -91,7 +103,8 @@ class Reader:
             self._enter(function)
         self.flow.solve()
         self._catch()
-        self.flow.solve()
+        self.leavings = self._sight.found(self._exposed)
+        self.in_trees = self.marks.found()
 
     def tree_call(self, node: ast.Call, module: Module) -> TreeCall | None:
         """The tree map that a call is."""
@@ -103,44 +116,11 @@ class Reader:
 
     def leave(self, node: Node, spot: Spot, words: str) -> None:
         """What is at a node goes where the tool cannot look."""
-        if (node, spot) in self._left:
-            return
-        self._left.add((node, spot))
-
-        def arrived(thing: Thing) -> None:
-            if isinstance(thing, Placeholder):
-                self._leaves(thing, Leaving(spot, words))
-            elif isinstance(thing, Function):
-                self.expose(thing, spot, words)
-            elif isinstance(thing, Bound):
-                self.expose(thing.function, spot, words)
-            elif isinstance(thing, Wrapped):
-                self.leave(thing.function, spot, words)
-            elif isinstance(thing, Structure):
-                self.leave(thing.tree, spot, words)
-
-        self.flow.deep(node, arrived)
-
-    def _leaves(self, placeholder: Placeholder, leaving: Leaving) -> None:
-        found = self.leavings.setdefault(placeholder, [])
-        if leaving not in found:
-            found.append(leaving)
+        self._sight.leave(node, spot, words)
 
     def mark(self, node: Node) -> None:
         """What is at a node is a tree: the placeholders in it are placeholders in a tree."""
-        if node in self._marked:
-            return
-        self._marked.add(node)
-
-        def arrived(thing: Thing) -> None:
-            if isinstance(thing, Placeholder):
-                self.in_trees.add(thing)
-
-        def box(thing: Thing) -> None:
-            if isinstance(thing, Box) and not thing.sealed:
-                thing.watch(lambda _, part: self.flow.deep(part, arrived, seen_by_jax=True))
-
-        self.flow.listen(node, box)
+        self.marks.tree(node)
 
     def strict(self, node: Node, here: Here, expr: ast.AST) -> None:
         """A use that fails for None: harmless, unless the failure is caught."""
@@ -158,7 +138,7 @@ class Reader:
             if here.trying or here.function in caught:
                 self.shallow(node, spot, "used where its error is caught")
 
-    def expose(self, function: Function, spot: Spot, words: str) -> None:
+    def _expose(self, function: Function) -> None:
         """Anybody may call a function: nothing is known of its arguments, and its results leave sight."""
         if function.node in self.out_of_sight:
             return
@@ -168,7 +148,8 @@ class Reader:
         for parameter in all_parameters(function.node.args):
             self.flow.add(self.variable(scope, parameter.arg), unseen)
         self._defaults(function, set())
-        self.leave(self.results(function), spot, words)
+        self._exposed[function] = self.results(function)
+        self._sight.follow(self.results(function))
 
     def _enter(self, function: Function) -> None:
         """A function that nothing in the project calls is called from elsewhere."""
@@ -212,22 +193,32 @@ class Reader:
         """What the map or copy that `key` stands for makes of a box, and whether that is asked anew.
 
         What it makes of another box of the same origin is not told apart: else a tree that goes through
-        the same map again and again would have no end of images.
+        the same map again and again would have no end of images. Nor are containers of the same kind
+        told apart where many go through the same map, but for those that are empty.
         """
         origin = box.origin or box
         if (key, origin) not in self._images:
-            self._images[key, origin] = Box(
-                origin.kind,
-                origin.made,
-                origin.cls,
-                origin.children,
-                origin.sealed,
-                origin,
-                origin.empty,
-            )
+            self._images[key, origin] = self._new_image(origin, key)
         is_new = (key, box) not in self._imaged
         self._imaged.add((key, box))
         return self._images[key, origin], is_new
+
+    def _new_image(self, origin: Box, key: Key) -> Box:
+        if self._images_by[key] >= _MOST_IMAGES and origin.empty is None:
+            kind = (origin.kind, origin.cls, origin.children)
+            alike = self._alike.setdefault(kind, origin)
+            if alike is not origin:
+                return self.image(alike, key)[0]
+        self._images_by[key] += 1
+        return Box(
+            origin.kind,
+            origin.made,
+            origin.cls,
+            origin.children,
+            origin.sealed,
+            origin,
+            origin.empty,
+        )
 
     def variable(self, scope: Scope, name: str) -> Node:
         """The node of a variable."""
@@ -257,12 +248,7 @@ class Reader:
 
     def shallow(self, node: Node, spot: Spot, words: str) -> None:
         """The placeholders at a node itself leave sight, not those in containers there."""
-
-        def arrived(thing: Thing) -> None:
-            if isinstance(thing, Placeholder):
-                self._leaves(thing, Leaving(spot, words))
-
-        self.flow.listen(node, arrived)
+        self._sight.shallow(node, spot, words)
 
     def equal(self, one: Node, other: Node, spot: Spot) -> None:
         """Two values are compared: what is a placeholder in one must stay one in the other."""
@@ -342,7 +328,9 @@ class Reader:
         here = Here(function.module, function.scope)
         for parameter, default in pairs:
             if default is not None and parameter.arg not in filled:
-                value = self.value(default, here, Form.ARGUMENT)
+                if default not in self._given_by_default:
+                    self._given_by_default[default] = self.value(default, here, Form.ARGUMENT)
+                value = self._given_by_default[default]
                 self.flow.flow(value, self.variable(scope, parameter.arg))
 
     # What is read elsewhere

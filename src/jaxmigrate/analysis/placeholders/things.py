@@ -45,11 +45,17 @@ def spot_of(node: ast.AST, module: Module) -> Spot:
 
 @dataclass(eq=False, slots=True)
 class Node:
-    """A place that values flow through: a variable, an argument, a part of a container."""
+    """A place that values flow through: a variable, an argument, a part of a container.
+
+    `fresh` are the last of `things`, which targets and listeners have not got yet. `is_derived` says
+    that a node is no such place, but gathers what is at several.
+    """
 
     things: dict[Thing, None] = field(default_factory=dict)
+    fresh: list[Thing] = field(default_factory=list)
     listeners: list[Callable[[Thing], None]] = field(default_factory=list)
-    targets: set[Node] = field(default_factory=set)
+    targets: dict[Node, None] = field(default_factory=dict)
+    is_derived: bool = False
 
 
 class Form(enum.Enum):
@@ -87,11 +93,12 @@ LEAF: Final = Leaf()
 class Unseen:
     """Something that comes from where the tool cannot look.
 
-    `about_trees` says that it is of a library whose functions take trees.
+    `about_trees` says that it is of a library whose functions take trees; nothing else tells two of
+    them apart, so that a node names the first that came there and passes on no other.
     """
 
-    spot: Spot
-    words: str
+    spot: Spot = field(compare=False)
+    words: str = field(compare=False)
     about_trees: bool = False
 
 
@@ -117,6 +124,7 @@ class Box:
     fields: dict[Key, Node] = field(default_factory=dict)
     rest: Node = field(default_factory=Node)
     watchers: list[Callable[[Key, Node], None]] = field(default_factory=list)
+    wanted: dict[Key, list[Callable[[Node], None]]] = field(default_factory=dict)
     images: dict[Hashable, Box] = field(default_factory=dict)
 
     @property
@@ -139,9 +147,18 @@ class Box:
             return self.rest
         if key not in self.fields:
             self.fields[key] = Node()
+            for wanted in self.wanted.pop(key, ()):
+                wanted(self.fields[key])
             for watcher in list(self.watchers):
                 watcher(key, self.fields[key])
         return self.fields[key]
+
+    def want(self, key: Key, wanted: Callable[[Node], None]) -> None:
+        """Call `wanted` with the node of the part at `key`, once there is one."""
+        if key is ANY or key in self.fields:
+            wanted(self.field(key))
+        else:
+            self.wanted.setdefault(key, []).append(wanted)
 
     def watch(self, watcher: Callable[[Key, Node], None]) -> None:
         """Tell `watcher` of every part, those to come included."""
@@ -152,6 +169,10 @@ class Box:
     def sees(self, key: Key) -> bool:
         """Whether JAX sees the part at `key`."""
         return self.children is None or key in self.children
+
+    def shows(self, key: Key) -> bool:
+        """Whether what stands at `key` is a part of the tree that JAX sees."""
+        return not self.sealed and (self.sees(key) or (key is ANY and self.cls is None))
 
 
 @dataclass(frozen=True, slots=True)
