@@ -28,7 +28,6 @@ from jaxmigrate.analysis.placeholders.records import Annotation, Asker, Here, Le
 from jaxmigrate.analysis.placeholders.statements import read_block
 from jaxmigrate.analysis.placeholders.things import (
     Arguments,
-    Bound,
     Box,
     Form,
     Function,
@@ -40,7 +39,6 @@ from jaxmigrate.analysis.placeholders.things import (
     Structure,
     Thing,
     Unseen,
-    Wrapped,
     spot_of,
 )
 from jaxmigrate.analysis.project import Definition, Module, Project
