@@ -9,17 +9,22 @@ from dataclasses import dataclass
 from jaxmigrate.analysis.mentions import Mentions
 from jaxmigrate.analysis.project import Project
 from jaxmigrate.analysis.trees.evidence import collect
+from jaxmigrate.evidence.matching import Matched
 from jaxmigrate.pipeline import Settings, deep_recursion
 from jaxmigrate.sources.skips import Skip, skips
 
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """A project, the paths of the files that may hold sites, and the texts of all its files."""
+    """A project, the paths of the files that may hold sites, and the texts of all its files.
+
+    `matched` is what runs showed of its calls.
+    """
 
     project: Project
     candidates: Sequence[str]
     texts: Mapping[str, str]
+    matched: Matched
 
 
 def with_evidence(settings: Settings, ground: Ground) -> tuple[Settings, Mapping[str, Exception]]:
@@ -31,7 +36,8 @@ def with_evidence(settings: Settings, ground: Ground) -> tuple[Settings, Mapping
         return settings, {}
     paths = ground.candidates
     others = {path: ground.texts[path] for path in ground.texts.keys() - set(paths)}
-    found = collect(ground.project, paths, Mentions(dict(sorted(others.items()))))
+    mentions = Mentions(dict(sorted(others.items())))
+    found = collect(ground.project, paths, mentions, ground.matched.met)
     return dataclasses.replace(settings, evidence=found.table), found.failures
 
 

@@ -240,7 +240,8 @@ def _prepared(
     Files in which that fails become results, files that it adds sites to become candidates.
     """
     sources = [*collected.candidates, *collected.others.values()]
-    ground = Ground(project, [source.path for source in collected.candidates], collected.texts)
+    paths = [source.path for source in collected.candidates]
+    ground = Ground(project, paths, collected.texts, matched)
     settings, failures = with_evidence(settings, ground)
     _give_up(failures, collected)
     editable = {source.path: source.text for source in sources}

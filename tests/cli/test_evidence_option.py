@@ -375,3 +375,28 @@ def test_a_log_may_come_out_of_a_pipe(project: Path) -> None:
     answer = call("run", "--format", "json", "--evidence", "pipe", cwd=project)
     writer.join()
     assert proven(answer) == {("none-prefix", 8)}
+
+
+def test_the_tree_of_a_call_that_was_met_is_suspected_at_other_calls(tmp_path: Path) -> None:
+    source = tmp_path / "step.py"
+    source.write_text(
+        "import jax\n\n\n"
+        "def step(params, grads, noise):\n"
+        "    moved = jax.tree.map(lambda p, g: p - g, params, grads)\n"
+        "    shaken = jax.tree.map(lambda p, n: p + n, params, noise)\n"
+        "    return moved, shaken\n"
+    )
+    hit = Hit(
+        "step.py",
+        5,
+        function="step",
+        text="moved = jax.tree.map(lambda p, g: p - g, params, grads)",
+        places=(Place("['b']", "float"),),
+    )
+    evidence = trace(tmp_path, hit)
+    answer = call("run", "step.py", "--write", "--evidence", evidence, cwd=tmp_path)
+    assert answer.code == 0
+    once = source.read_text()
+    assert once.count("is_leaf=") == 2
+    assert call("run", "step.py", "--write", cwd=tmp_path).code == 0
+    assert source.read_text() == once

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from jaxmigrate.analysis.calls import TreeCall, tree_calls
@@ -77,6 +78,9 @@ class Collected:
     failures: Mapping[str, Exception]
 
 
+_NOTHING_MET: Final[Mapping[Position, tuple[Evidence, ...]]] = MappingProxyType({})
+
+
 def with_runs(
     table: Table,
     met: Mapping[Position, tuple[Evidence, ...]],
@@ -93,18 +97,25 @@ def with_runs(
     return {**table, **added}
 
 
-def collect(project: Project, paths: Iterable[str], mentioning: Mentioning) -> Collected:
+def collect(
+    project: Project,
+    paths: Iterable[str],
+    mentioning: Mentioning,
+    met: Mapping[Position, tuple[Evidence, ...]] = _NOTHING_MET,
+) -> Collected:
     """What is known of the many-tree maps in the files at `paths`.
 
-    Further files are looked at where they mention a function that maps several trees.
+    Further files are looked at where they mention a function that maps several trees. `met` are the
+    calls in which a run met a None: their trees are suspected at other calls.
     """
-    collector = _Collector(project)
+    collector = _Collector(project, met)
     return Collected(collector.table(paths, mentioning), collector.failures)
 
 
 class _Collector:
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: Project, met: Mapping[Position, tuple[Evidence, ...]]) -> None:
         self.failures: dict[str, Exception] = {}
+        self._met = met
         self._project = project
         self._calls: dict[str, dict[ast.Call, TreeCall]] = {}
         self._known: dict[Position, Known] = {}
@@ -186,7 +197,11 @@ class _Collector:
         suspicion = suspicion_of(sighting.trees[0], sighting.scope)
         if suspicion is None or suspicion in notes.minded:
             return
-        if found.outcome >= Outcome.MAY_MEET:
+        node = sighting.node
+        met = self._met.get((sighting.module.path, node.lineno, node.col_offset))
+        if met:
+            evidence: Evidence | None = met[0]
+        elif found.outcome >= Outcome.MAY_MEET:
             evidence = found.why[0] if found.why else None
         else:
             evidence = self._sign(sighting.call) if sighting.call is not None else None
