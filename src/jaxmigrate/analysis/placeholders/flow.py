@@ -17,7 +17,7 @@ from jaxmigrate.analysis.placeholders.things import (
     Unseen,
 )
 
-_MOST_STEPS: Final = 10_000_000
+_MOST_STEPS: Final = 2_000_000
 """Arrivals beyond which a project's flow is not followed any further."""
 
 Listener: TypeAlias = Callable[[Thing], None]
@@ -53,11 +53,12 @@ class Flow:
 
     def add(self, node: Node, thing: Thing) -> None:
         """Let a thing arrive at a node."""
-        if thing in node.things:
+        if thing in node.known:
             return
         if not node.things and not node.is_derived:
             self.nodes.append(node)
         node.things[thing] = None
+        node.known.add(thing)
         if not node.fresh:
             self._waiting.append(node)
         node.fresh.append(thing)
@@ -74,8 +75,9 @@ class Flow:
         if source is target or target in source.targets:
             return
         source.targets[target] = None
-        for thing in source.things:
-            self.add(target, thing)
+        if not source.known <= target.known:
+            for thing in source.things:
+                self.add(target, thing)
 
     def flow_unless_placeholder(self, source: Node, target: Node) -> None:
         """The same for all that is no placeholder."""
@@ -99,9 +101,11 @@ class Flow:
         fresh, node.fresh = node.fresh, []
         self._steps += len(fresh) * len(node.targets)
         listeners = list(node.listeners)
+        at_once = set(fresh)
         for target in node.targets:
-            for thing in fresh:
-                self.add(target, thing)
+            if not at_once <= target.known:
+                for thing in fresh:
+                    self.add(target, thing)
         self._tell(listeners, fresh)
 
     def _tell(self, listeners: Iterable[Listener], things: Iterable[Thing]) -> None:

@@ -137,6 +137,10 @@ class _Changes:
         self._bounds = bounds
         self._parents: dict[Placeholder, Placeholder] = {}
         self._spellings: dict[Module, Spelling | Unspeakable] = {}
+        self._compared = [
+            (list(dict.fromkeys([*_things_in(one), *_things_in(other)])), spot)
+            for one, other, spot in reader.equalities
+        ]
 
     def found(self) -> Found:
         """The changes for every group, and what they make consistent."""
@@ -190,8 +194,8 @@ class _Changes:
             self._join(_placeholders(node.things))
         for meeting in reader.meetings:
             self._join([meeting.placeholder, *_all_placeholders(meeting.others)])
-        for one, other, _ in reader.equalities:
-            self._join([*_deep(one), *_deep(other)])
+        for things, _ in self._compared:
+            self._join(_placeholders(things))
         groups: dict[Placeholder, _Group] = {}
         for placeholder in list(self._parents):
             root = self._root(placeholder)
@@ -275,13 +279,11 @@ class _Changes:
         for use in reader.class_tests:
             if members & set(_placeholders(use.node.things)) and not self._tells_apart(use.classes):
                 group.problem(use.spot, f"{use.spot.words} asks for its class")
-        for one, other, spot in reader.equalities:
-            found = {*_deep(one), *_deep(other)}
-            if not found & members:
+        for things, spot in self._compared:
+            if members.isdisjoint(_placeholders(things)):
                 continue
             if not sentinel.equal:
                 group.problem(spot, f"{spot.words} compares, and {sentinel.text} equals no other")
-            things = [*_things_in(one), *_things_in(other)]
             if any(isinstance(t, Box) and self._may_equal(t) for t in things):
                 group.problem(spot, f"{spot.words} may compare it with another {sentinel.text}")
             if any(isinstance(t, Unseen) for t in things):
@@ -456,10 +458,6 @@ def _things_in(node: Node) -> Iterator[Thing]:
             if isinstance(thing, Box) and thing not in seen:
                 seen.add(thing)
                 waiting.extend([*thing.fields.values(), thing.rest])
-
-
-def _deep(node: Node) -> list[Placeholder]:
-    return _placeholders(_things_in(node))
 
 
 def _at(leaving: Leaving) -> str:

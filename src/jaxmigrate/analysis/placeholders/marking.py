@@ -32,7 +32,7 @@ class Marks:
 def _within(nodes: Iterable[Node], *, seen_by_jax: bool) -> set[Placeholder]:
     """The placeholders at nodes and in the containers there."""
     found: set[Placeholder] = set()
-    visited: set[Node] = set()
+    visited: set[Node | Box] = set()
     waiting = list(nodes)
     while waiting:
         node = waiting.pop()
@@ -42,7 +42,8 @@ def _within(nodes: Iterable[Node], *, seen_by_jax: bool) -> set[Placeholder]:
         for thing in node.things:
             if isinstance(thing, Placeholder):
                 found.add(thing)
-            elif isinstance(thing, Box):
+            elif isinstance(thing, Box) and thing not in visited:
+                visited.add(thing)
                 parts = [*thing.fields.items(), (ANY, thing.rest)]
                 waiting.extend(n for key, n in parts if not seen_by_jax or thing.shows(key))
     return found

@@ -7,9 +7,7 @@ is done with a value that is not known to be harmless makes the placeholders in 
 from __future__ import annotations
 
 import ast
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
-from typing import Final
 
 from jaxmigrate.analysis.calls import TreeCall, tree_calls
 from jaxmigrate.analysis.on_none import Place
@@ -45,9 +43,6 @@ from jaxmigrate.analysis.project import Definition, Module, Project
 from jaxmigrate.analysis.scopes import Scope, all_parameters
 from jaxmigrate.analysis.trees.classes import Classes
 
-_MOST_IMAGES: Final = 50
-"""Containers that one map or copy tells apart, whatever their kind."""
-
 
 class Reader:
     """The flow of a project's values, and what was seen of its placeholders."""
@@ -81,8 +76,6 @@ class Reader:
         self._sight = Leavings(self.flow, self._expose)
         self._exposed: dict[Function, Node] = {}
         self._images: dict[tuple[Key, Box], Box] = {}
-        self._images_by: Counter[Key] = Counter()
-        self._alike: dict[tuple[Key, ...], Box] = {}
         self._given_by_default: dict[ast.expr, Node] = {}
         self._imaged: set[tuple[Key, Box]] = set()
         self._calls: dict[Module, Mapping[ast.Call, TreeCall]] = {}
@@ -191,32 +184,22 @@ class Reader:
         """What the map or copy that `key` stands for makes of a box, and whether that is asked anew.
 
         What it makes of another box of the same origin is not told apart: else a tree that goes through
-        the same map again and again would have no end of images. Nor are containers of the same kind
-        told apart where many go through the same map, but for those that are empty.
+        the same map again and again would have no end of images.
         """
         origin = box.origin or box
         if (key, origin) not in self._images:
-            self._images[key, origin] = self._new_image(origin, key)
+            self._images[key, origin] = Box(
+                origin.kind,
+                origin.made,
+                origin.cls,
+                origin.children,
+                origin.sealed,
+                origin,
+                origin.empty,
+            )
         is_new = (key, box) not in self._imaged
         self._imaged.add((key, box))
         return self._images[key, origin], is_new
-
-    def _new_image(self, origin: Box, key: Key) -> Box:
-        if self._images_by[key] >= _MOST_IMAGES and origin.empty is None:
-            kind = (origin.kind, origin.cls, origin.children)
-            alike = self._alike.setdefault(kind, origin)
-            if alike is not origin:
-                return self.image(alike, key)[0]
-        self._images_by[key] += 1
-        return Box(
-            origin.kind,
-            origin.made,
-            origin.cls,
-            origin.children,
-            origin.sealed,
-            origin,
-            origin.empty,
-        )
 
     def variable(self, scope: Scope, name: str) -> Node:
         """The node of a variable."""

@@ -47,11 +47,13 @@ def spot_of(node: ast.AST, module: Module) -> Spot:
 class Node:
     """A place that values flow through: a variable, an argument, a part of a container.
 
-    `fresh` are the last of `things`, which targets and listeners have not got yet. `is_derived` says
-    that a node is no such place, but gathers what is at several.
+    `known` are its `things` as a set, which is quick to compare. `fresh` are the last of them, which
+    targets and listeners have not got yet. `is_derived` says that a node is no such place, but
+    gathers what is at several.
     """
 
     things: dict[Thing, None] = field(default_factory=dict)
+    known: set[Thing] = field(default_factory=set)
     fresh: list[Thing] = field(default_factory=list)
     listeners: list[Callable[[Thing], None]] = field(default_factory=list)
     targets: dict[Node, None] = field(default_factory=dict)
