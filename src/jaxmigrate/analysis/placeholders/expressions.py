@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from jaxmigrate.analysis.placeholders.calling import read_call
+from jaxmigrate.analysis.placeholders.methods import is_super, read_super
 from jaxmigrate.analysis.placeholders.narrowing import (
     asked_for_none,
     bound_in,
@@ -57,6 +58,8 @@ def _name(reader: Reader, expr: ast.Name, here: Here, _form: Form) -> Node:
 
 
 def _attribute(reader: Reader, expr: ast.Attribute, here: Here, _form: Form) -> Node:
+    if is_super(reader, expr.value, here):
+        return read_super(reader, expr, here)
     result = reader.flow.node()
     owner = reader.value(expr.value, here)
     reader.strict(owner, here, expr)

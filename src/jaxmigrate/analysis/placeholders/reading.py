@@ -7,17 +7,27 @@ is done with a value that is not known to be harmless makes the placeholders in 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from jaxmigrate.analysis.calls import TreeCall, tree_calls
 from jaxmigrate.analysis.on_none import Place
+from jaxmigrate.analysis.placeholders.arguments import all_of
 from jaxmigrate.analysis.placeholders.calling import call_thing
 from jaxmigrate.analysis.placeholders.expressions import read_truth, read_value
 from jaxmigrate.analysis.placeholders.flow import Flow
+from jaxmigrate.analysis.placeholders.methods import (
+    FLATTENING,
+    class_of,
+    enter_special_methods,
+    give_class_away,
+    leave_module,
+    receive,
+)
 from jaxmigrate.analysis.placeholders.objects import (
     merge_parts,
     read_attribute,
     read_elements,
+    read_member,
     store_part,
 )
 from jaxmigrate.analysis.placeholders.records import Annotation, Asker, Here, Leaving, Meeting, Use
@@ -26,10 +36,13 @@ from jaxmigrate.analysis.placeholders.things import (
     Arguments,
     Bound,
     Box,
+    Class,
+    File,
     Form,
     Function,
     FunctionNode,
     Key,
+    Method,
     Node,
     Placeholder,
     Spot,
@@ -59,6 +72,7 @@ class Reader:
         self.called: set[FunctionNode] = set()
         self.out_of_sight: set[FunctionNode] = set()
         self.objects: dict[ast.AST, Box] = {}
+        self.definitions: list[Definition] = []
         self.askers: list[Asker] = []
         self.annotations: list[Annotation] = []
         self.leavings: dict[Placeholder, list[Leaving]] = {}
@@ -75,6 +89,9 @@ class Reader:
         self._marked: set[Node] = set()
         self._images: dict[tuple[Key, Box], Box] = {}
         self._imaged: set[tuple[Key, Box]] = set()
+        self._instances: dict[ast.AST, Node] = {}
+        self._subclasses: dict[ast.AST, list[Definition]] = {}
+        self._given: set[tuple[ast.AST, bool]] = set()
         self._calls: dict[Module, Mapping[ast.Call, TreeCall]] = {}
 
     def read(self, modules: Iterable[Module]) -> None:
@@ -83,9 +100,16 @@ class Reader:
         for module in modules:
             stores = (a.attr for a, _ in module.scopes.attributes if isinstance(a.ctx, ast.Store))
             self.stored.update(stores)
+            for node, scope in module.scopes.scope_of.items():
+                if isinstance(node, ast.ClassDef):
+                    self.definitions.append(Definition(module, node, scope.parent or scope))
+        for definition in self.definitions:
+            for base in self.classes.lineage(definition):
+                self._subclasses.setdefault(base.node, []).append(definition)
         for module in modules:
             self._calls[module] = {c.node: c for c in tree_calls(module, self.project)}
             read_block(self, module.tree.body, Here(module, module.scopes.module))
+        enter_special_methods(self)
         self.flow.solve()
         for function in list(self.functions.values()):
             self._enter(function)
@@ -114,12 +138,34 @@ class Reader:
                 self.expose(thing, spot, words)
             elif isinstance(thing, Bound):
                 self.expose(thing.function, spot, words)
+                self.leave(thing.owner, spot, words)
             elif isinstance(thing, Wrapped):
                 self.leave(thing.function, spot, words)
+                for argument in all_of(thing.arguments):
+                    self.leave(argument, spot, words)
+            elif isinstance(thing, Method):
+                self.leave(self.flow.node(thing.box), spot, words)
+            elif isinstance(thing, Box) and thing.cls is not None:
+                self._give_away(thing.cls, words, whole=False)
+            elif isinstance(thing, Class):
+                self._give_away(thing.definition, words, whole=True)
+            elif isinstance(thing, File):
+                self.leave_module(thing.module, spot, words)
             elif isinstance(thing, Structure):
                 self.leave(thing.tree, spot, words)
 
         self.flow.deep(node, arrived)
+
+    def _give_away(self, definition: Definition, words: str, *, whole: bool) -> None:
+        if (definition.node, whole) not in self._given:
+            self._given.add((definition.node, whole))
+            give_class_away(self, definition, words, whole=whole)
+
+    def leave_module(self, module: Module, spot: Spot, words: str) -> None:
+        """Everything at the top of a module goes where the tool cannot look."""
+        if (module.tree, True) not in self._given:
+            self._given.add((module.tree, True))
+            leave_module(self, module, spot, words)
 
     def _leaves(self, placeholder: Placeholder, leaving: Leaving) -> None:
         found = self.leavings.setdefault(placeholder, [])
@@ -164,6 +210,7 @@ class Reader:
             return
         self.out_of_sight.add(function.node)
         scope = function.module.scopes.scope_of[function.node]
+        receive(self, function)
         unseen = Unseen(spot_of(function.node, function.module), "a parameter")
         for parameter in all_parameters(function.node.args):
             self.flow.add(self.variable(scope, parameter.arg), unseen)
@@ -175,24 +222,55 @@ class Reader:
         node = function.node
         if isinstance(node, ast.Lambda) or node in self.called or node in self.out_of_sight:
             return
-        if node.name in ("tree_flatten", "tree_unflatten", "tree_flatten_with_keys"):
+        if node.name in FLATTENING and class_of(function) is not None:
             return
+        words = f"returned by {node.name}(), which nothing in the project calls"
+        self.enter(function, words)
+
+    def enter(self, function: Function, words: str, others: Node | None = None) -> None:
+        """A function is called from elsewhere: a method on any object, with `others` of its class."""
+        node = function.node
+        assert not isinstance(node, ast.Lambda)
         self.out_of_sight.add(node)
         scope = function.module.scopes.scope_of[node]
-        owner = function.scope.node
         parameters = all_parameters(node.args)
-        if isinstance(owner, ast.ClassDef) and parameters:
-            definition = Definition(function.module, owner, function.scope.parent or function.scope)
-            first = parameters.pop(0)
-            self.flow.add(self.variable(scope, first.arg), self.object_of(definition))
+        definition, first = class_of(function), receive(self, function)
+        if definition is not None and first is not None:
+            parameters.remove(first)
+            # An object that nothing in the project makes.
+            if not self.instances(definition).things and others is None:
+                self.flow.add(self.variable(scope, first.arg), self.object_of(definition))
         unseen = Unseen(spot_of(node, function.module), f"a parameter of {node.name}()")
         for parameter in parameters:
             self.flow.add(self.variable(scope, parameter.arg), unseen)
+            if others is not None:
+                self.flow.flow(others, self.variable(scope, parameter.arg))
         self._defaults(function, set())
         found = [n for n in ast.walk(node) if isinstance(n, ast.Return) and n.value is not None]
         spot = spot_of(found[0] if found else node, function.module)
-        words = f"returned by {node.name}(), which nothing in the project calls"
         self.leave(self.results(function), spot, words)
+
+    def function_of(self, definition: Definition) -> Function | None:
+        """The function that a definition was read as."""
+        node = definition.node
+        return None if isinstance(node, ast.ClassDef) else self.functions.get(node)
+
+    def instances(self, definition: Definition) -> Node:
+        """Every object of a class and of its subclasses."""
+        if definition.node not in self._instances:
+            self._instances[definition.node] = Node()
+        return self._instances[definition.node]
+
+    def subclasses(self, definition: Definition) -> Sequence[Definition]:
+        """A class and those that come of it."""
+        return self._subclasses.get(definition.node, [definition])
+
+    def _register(self, box: Box) -> Box:
+        """Note an object for the methods that nobody is seen to call."""
+        if box.cls is not None:
+            for base in self.classes.lineage(box.cls):
+                self.flow.add(self.instances(base), box)
+        return box
 
     def object_of(self, definition: Definition) -> Box:
         """The one box for the objects of a class that are not told apart."""
@@ -206,7 +284,8 @@ class Reader:
         facts = self.classes.facts(definition)
         every = facts.children is not None and facts.every_attribute
         children = None if every else (facts.children or frozenset())
-        return Box("object", made, definition, children, sealed=facts.children is None)
+        box = Box("object", made, definition, children, sealed=facts.children is None)
+        return self._register(box)
 
     def image(self, box: Box, key: Key) -> tuple[Box, bool]:
         """What the map or copy that `key` stands for makes of a box, and whether that is asked anew.
@@ -225,6 +304,7 @@ class Reader:
                 origin,
                 origin.empty,
             )
+            self._register(self._images[key, origin])
         is_new = (key, box) not in self._imaged
         self._imaged.add((key, box))
         return self._images[key, origin], is_new
@@ -367,6 +447,10 @@ class Reader:
     def elements(self, source: Node, target: Node, here: Here, expr: ast.AST) -> None:
         """What iterating over what is at a node gives."""
         read_elements(self, source, target, here, expr)
+
+    def member(self, module: Module, name: str, target: Node, spot: Spot) -> None:
+        """`target` is what a name at the top of a module stands for."""
+        read_member(self, module, name, target, spot)
 
     def store(self, owner: Node, key: Key, value: Node, spot: Spot) -> None:
         """Put what is at a node into what is at another."""

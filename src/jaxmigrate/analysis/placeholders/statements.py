@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from jaxmigrate.analysis.placeholders.reading import Reader
 
 _HARMLESS_DECORATORS: Final = PROPERTIES | {
+    "jax.named_scope",
     "builtins.staticmethod",
     "builtins.classmethod",
     "functools.wraps",
