@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from jaxmigrate.analysis.placeholders.calling import read_call
-from jaxmigrate.analysis.placeholders.methods import is_super, read_super
+from jaxmigrate.analysis.placeholders.methods import is_super, operators, read_super
+from jaxmigrate.analysis.placeholders.namespaces import LOADED_MODULES, load_module
 from jaxmigrate.analysis.placeholders.narrowing import (
     asked_for_none,
     bound_in,
@@ -25,6 +26,7 @@ from jaxmigrate.analysis.placeholders.things import (
     Box,
     Form,
     Node,
+    Outside,
     Placeholder,
     Spot,
     Thing,
@@ -76,7 +78,13 @@ def _subscript(reader: Reader, expr: ast.Subscript, here: Here, _form: Form) -> 
         reader.flow.flow_unless_placeholder(owner, result)
     else:
         reader.flow.load(owner, key_at(expr.slice), result)
+        reader.flow.listen(owner, lambda thing: _loaded(reader, thing, expr, result, here))
     return result
+
+
+def _loaded(reader: Reader, thing: Thing, expr: ast.Subscript, result: Node, here: Here) -> None:
+    if isinstance(thing, Outside) and thing.name == LOADED_MODULES:
+        load_module(reader, expr.slice, result, expr, here)
 
 
 def _slice(reader: Reader, expr: ast.Slice, here: Here, _form: Form) -> Node:
@@ -163,8 +171,9 @@ def _bool(reader: Reader, expr: ast.BoolOp, here: Here, form: Form) -> Node:
 
 def _binary(reader: Reader, expr: ast.BinOp, here: Here, _form: Form) -> Node:
     result = reader.flow.node(LEAF)
-    for part in (expr.left, expr.right):
-        value = reader.value(part, here)
+    values = [reader.value(part, here) for part in (expr.left, expr.right)]
+    operators(reader, values, spot_of(expr, here.module))
+    for value in values:
         reader.strict(value, here, expr)
         if isinstance(expr.op, ast.Add | ast.BitOr | ast.Mult):
             reader.flow.flow_unless_placeholder(value, result)
@@ -184,6 +193,7 @@ def _compare(reader: Reader, expr: ast.Compare, here: Here, _form: Form) -> Node
     spot = spot_of(expr, here.module)
     equal = all(isinstance(op, ast.Eq | ast.NotEq) for op in expr.ops)
     values = [reader.value(side, here, Form.ARGUMENT) for side in sides]
+    operators(reader, values, spot)
     if equal and len(values) == 2:
         reader.equal(values[0], values[1], spot)
     elif all(isinstance(op, ast.In | ast.NotIn) for op in expr.ops) and len(values) == 2:

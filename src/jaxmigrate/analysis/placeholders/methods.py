@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from jaxmigrate.analysis.placeholders.objects import bind, outside_bases
@@ -28,7 +28,13 @@ if TYPE_CHECKING:
 
 _CALLED_IN_SIGHT: Final = frozenset({"__init__", "__new__", "__call__"})
 """Special methods whose calls are followed."""
+_NO_OPERATORS: Final = _CALLED_IN_SIGHT | {
+    *("__bool__", "__check_init__", "__enter__", "__exit__", "__getattr__", "__getitem__"),
+    *("__hash__", "__init_subclass__", "__iter__", "__len__", "__post_init__", "__repr__"),
+    *("__setattr__", "__setitem__", "__str__"),
+}
 _HOOKS: Final = frozenset({"setup", "setUp"})
+_CONSTRUCTING: Final = frozenset({"__init__", "__new__", "__init_subclass__"})
 _OF_THE_CLASS: Final = frozenset({"__new__", "__init_subclass__", "__class_getitem__"})
 """Methods that are given the class, without a decorator."""
 FLATTENING: Final = frozenset(
@@ -91,8 +97,31 @@ def enter_special_methods(reader: Reader) -> None:
         _flatten(reader, definition)
 
 
+def operators(reader: Reader, values: Sequence[Node], spot: Spot) -> None:
+    """Operators of a class see the other side, whatever it is."""
+    for value in values:
+        others = [other for other in values if other is not value]
+
+        def arrived(thing: Thing, others: list[Node] = others) -> None:
+            if isinstance(thing, Box) and thing.cls is not None and _operates(reader, thing.cls):
+                for other in others:
+                    reader.leave(other, spot, "given to an operator of a class")
+
+        reader.flow.listen(value, arrived)
+
+
+def _operates(reader: Reader, definition: Definition) -> bool:
+    return any(
+        name.startswith("__") and name not in _NO_OPERATORS
+        for base in reader.classes.lineage(definition)
+        for name, bindings in base.module.scopes.scope_of[base.node].bindings.items()
+        if any(isinstance(b.node, ast.FunctionDef) for b in bindings)
+    )
+
+
 def _flatten(reader: Reader, definition: Definition) -> None:
     """JAX takes the objects of a class apart and puts new ones together."""
+    flow = reader.flow
     built = reader.classes.method(definition, "tree_unflatten")
     for name in ("tree_flatten", "tree_flatten_with_keys"):
         taken = reader.classes.method(definition, name)
@@ -103,39 +132,74 @@ def _flatten(reader: Reader, definition: Definition) -> None:
             continue
         if _is_plain(reader, definition, flatten, unflatten):
             continue
-        owner = reader.flow.node(Class(definition))
+        assert not isinstance(unflatten.node, ast.Lambda)
         names = {
             reader.project.name_of(d, built[0].scope, built[0].module)
-            for d in unflatten.node.decorator_list  # type: ignore[union-attr]
+            for d in unflatten.node.decorator_list
         }
-        leading = () if "builtins.staticmethod" in names else (owner,)
-        flattened_by(reader, definition, flatten, unflatten, leading, name != "tree_flatten")
+        static = "builtins.staticmethod" in names
+        leading = () if static else (flow.node(Class(definition)),)
+        functions = flow.node(flatten), Arguments(leading), flow.node(unflatten)
+        here = Here(flatten.module, flatten.scope)
+        keyed = name != "tree_flatten"
+        _flatten_by(reader, definition, functions, flatten.node, here, keyed=keyed)
 
 
-def flattened_by(
+def flatten_by_functions(reader: Reader, arguments: Arguments, expr: ast.AST, here: Here) -> None:
+    """`register_pytree_node(cls, flatten, unflatten)`: JAX calls these functions on the objects."""
+    flow = reader.flow
+    keyed = isinstance(expr, ast.Call) and "with_keys" in ast.unparse(expr.func)
+    flatten, unflatten, *others = arguments.given[1:]
+    functions = flatten, Arguments(), unflatten
+
+    def arrived(thing: Thing) -> None:
+        if not isinstance(thing, Class):
+            return
+        written = [
+            next((t for t in node.things if isinstance(t, Function)), None)
+            for node in (flatten, unflatten)
+        ]
+        definition = thing.definition
+        plain = (
+            written[0] is not None
+            and written[1] is not None
+            and _is_plain(reader, definition, written[0], written[1])
+        )
+        if not plain:
+            _flatten_by(reader, definition, functions, expr, here, keyed=keyed)
+        for other in (*others, *arguments.named.values()):
+            owner = Arguments((reader.instances(definition),))
+            reader.call(other, owner, flow.node(), expr, here)
+
+    flow.listen(arguments.given[0], arrived)
+
+
+def _flatten_by(
     reader: Reader,
     definition: Definition,
-    flatten: Function,
-    unflatten: Function,
-    leading: tuple[Node, ...],
+    functions: tuple[Node, Arguments, Node],
+    expr: ast.AST,
+    here: Here,
+    *,
     keyed: bool,
 ) -> None:
     """Follow the parts of the objects of a class through the functions that JAX calls."""
     flow = reader.flow
-    here = Here(flatten.module, flatten.scope)
+    flatten, leading, unflatten = functions
     pair, children, parts, beside = flow.node(), flow.node(), flow.node(), flow.node()
-    reader.invoke(flatten, Arguments((reader.instances(definition),)), pair, here)
+    reader.call(flatten, Arguments((reader.instances(definition),)), pair, expr, here)
     flow.load(pair, 0, children)
     flow.load(pair, 1, beside)
-    spot = spot_of(flatten.node, flatten.module)
+    spot = spot_of(expr, here.module)
     reader.leave(beside, spot, "kept beside the tree by what flattens it")
     if keyed:
         keys = Box("list", spot)
-        reader.elements(children, parts, here, flatten.node)
+        reader.elements(children, parts, here, expr)
         flow.load(parts, 1, keys.rest)
         children = flow.node(keys)
     made = flow.node()
-    reader.invoke(unflatten, Arguments((*leading, beside, children)), made, here)
+    given = Arguments((*leading.given, beside, children))
+    reader.call(unflatten, given, made, expr, here)
 
     def remade(thing: Thing) -> None:
         if isinstance(thing, Box) and thing.origin is not None:
@@ -148,14 +212,8 @@ def _is_plain(
     reader: Reader, definition: Definition, flatten: Function, unflatten: Function
 ) -> bool:
     """Whether the parts are attributes and are put back as they were, so that a map need not ask."""
-    assert not isinstance(flatten.node, ast.Lambda)
-    assert not isinstance(unflatten.node, ast.Lambda)
-    first = first_parameter(flatten.node)
-    code = _code(flatten.node)
-    if first is None or len(code) != 1 or not isinstance(code[0], ast.Return):
-        return False
-    pair = code[0].value
-    if not isinstance(pair, ast.Tuple) or len(pair.elts) != 2:
+    first, pair = first_parameter(flatten.node), _given(flatten.node)
+    if first is None or not isinstance(pair, ast.Tuple) or len(pair.elts) != 2:
         return False
     children = pair.elts[0]
     if not isinstance(children, ast.Tuple | ast.List):
@@ -173,8 +231,7 @@ def _is_plain(
     ]
     if len(attributes) != len(parts) or not _keeps(pair.elts[1], attributes):
         return False
-    code = _code(unflatten.node)
-    call = code[0].value if len(code) == 1 and isinstance(code[0], ast.Return) else None
+    call = _given(unflatten.node)
     parameters = [a.arg for a in all_parameters(unflatten.node.args)]
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
         return False
@@ -214,6 +271,14 @@ def _makes_as_given(reader: Reader, definition: Definition, attributes: list[str
     return plain and names[: len(attributes)] == attributes
 
 
+def _given(node: FunctionNode) -> ast.expr | None:
+    """The expression that is all of a function."""
+    if isinstance(node, ast.Lambda):
+        return node.body
+    code = _code(node)
+    return code[0].value if len(code) == 1 and isinstance(code[0], ast.Return) else None
+
+
 def _code(node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.stmt]:
     """The statements of a function without its docstring."""
     return [
@@ -231,7 +296,7 @@ def give_class_away(reader: Reader, definition: Definition, words: str, *, whole
             is_method = any(
                 isinstance(b.node, ast.FunctionDef | ast.AsyncFunctionDef) for b in bindings
             )
-            if name not in FLATTENING and (whole or is_method):
+            if name not in FLATTENING and (whole or (is_method and name not in _CONSTRUCTING)):
                 reader.leave(reader.variable(scope, name), spot, words)
     if not whole:
         return

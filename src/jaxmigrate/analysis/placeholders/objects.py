@@ -275,12 +275,20 @@ def store_part(reader: Reader, owner: Node, key: Key, value: Node, spot: Spot) -
         if isinstance(thing, Box):
             thing.empty = None
             reader.flow.flow(value, thing.field(key))
+            if thing.cls is not None and _takes_over(reader, thing.cls, key):
+                reader.leave(value, spot, "given to what stores it")
         elif isinstance(thing, File) and isinstance(key, str):
             reader.flow.flow(value, reader.variable(thing.module.scopes.module, key))
         elif not isinstance(thing, Leaf | Placeholder):
             reader.leave(value, spot, "put into something that is not in sight")
 
     reader.flow.listen(owner, arrived)
+
+
+def _takes_over(reader: Reader, definition: Definition, key: Key) -> bool:
+    """Whether a class has code for storing a part: a property, a special method."""
+    names = ["__setattr__", "__setitem__", *([key] if isinstance(key, str) else [])]
+    return any(reader.classes.method(definition, name) is not None for name in names)
 
 
 def merge_parts(reader: Reader, source: Node, box: Box) -> None:

@@ -72,6 +72,7 @@ class Reader:
         self.called: set[FunctionNode] = set()
         self.out_of_sight: set[FunctionNode] = set()
         self.objects: dict[ast.AST, Box] = {}
+        self.modules: Sequence[Module] = ()
         self.definitions: list[Definition] = []
         self.askers: list[Asker] = []
         self.annotations: list[Annotation] = []
@@ -96,7 +97,7 @@ class Reader:
 
     def read(self, modules: Iterable[Module]) -> None:
         """Read modules and let everything flow, functions that nobody calls last."""
-        modules = list(modules)
+        modules = self.modules = list(modules)
         for module in modules:
             stores = (a.attr for a, _ in module.scopes.attributes if isinstance(a.ctx, ast.Store))
             self.stored.update(stores)
@@ -210,10 +211,11 @@ class Reader:
             return
         self.out_of_sight.add(function.node)
         scope = function.module.scopes.scope_of[function.node]
-        receive(self, function)
+        receiver = receive(self, function)
         unseen = Unseen(spot_of(function.node, function.module), "a parameter")
         for parameter in all_parameters(function.node.args):
-            self.flow.add(self.variable(scope, parameter.arg), unseen)
+            if parameter is not receiver:
+                self.flow.add(self.variable(scope, parameter.arg), unseen)
         self._defaults(function, set())
         self.leave(self.results(function), spot, words)
 
