@@ -33,6 +33,7 @@ from jaxmigrate.analysis.placeholders.things import (
     Unseen,
     spot_of,
 )
+from jaxmigrate.analysis.scopes import all_parameters
 
 if TYPE_CHECKING:
     from jaxmigrate.analysis.placeholders.reading import Reader
@@ -98,9 +99,24 @@ def _conditional(reader: Reader, expr: ast.IfExp, here: Here, form: Form) -> Nod
     reader.truth(expr.test, here)
     said = told(expr.test, reader.place(here))
     result = reader.flow.node()
-    reader.flow.flow(reader.value(expr.body, here.knowing(said.if_true), form), result)
-    reader.flow.flow(reader.value(expr.orelse, here.knowing(said.if_false), form), result)
+    body = reader.value(expr.body, here.knowing(said.if_true), form)
+    orelse = reader.value(expr.orelse, here.knowing(said.if_false), form)
+    reader.flow.flow(body, result)
+    reader.flow.flow(orelse, result)
+    asked = asked_for_none(expr.test)
+    if asked is not None and form is Form.RETURNED and _is_parameter(asked[0], here):
+        reader.stand_ins.append((reader.value(asked[0], here), body if asked[1] else orelse))
     return result
+
+
+def _is_parameter(expr: ast.expr, here: Here) -> bool:
+    """Whether an expression is a parameter, or the first of `*args`."""
+    if here.function is None:
+        return False
+    if isinstance(expr, ast.Subscript) and isinstance(expr.slice, ast.Constant):
+        expr = expr.value
+    names = {parameter.arg for parameter in all_parameters(here.function.args)}
+    return isinstance(expr, ast.Name) and expr.id in names
 
 
 def _unary(reader: Reader, expr: ast.UnaryOp, here: Here, _form: Form) -> Node:

@@ -142,14 +142,33 @@ class _Changes:
         """The changes for every group, and what they make consistent."""
         changes: dict[Place_, Change] = {}
         named: set[Placeholder] = set()
-        for group in self._groups():
-            if not any(_is_tree_part(p, self._reader) for p in group.placeholders):
-                continue
-            self._examine(group)
+        groups = self._groups()
+        in_trees: list[_Group] = []
+        for group in groups:
+            if any(_is_tree_part(p, self._reader) for p in group.placeholders):
+                in_trees.append(group)
+                self._examine(group)
+        self._hold_together(groups, in_trees)
+        for group in in_trees:
             changes.update(self.changes_of(group))
             if not group.problems:
                 named.update(group.placeholders)
         return Found(changes, _consistent(self._reader, named))
+
+    def _hold_together(self, groups: Sequence[_Group], in_trees: Sequence[_Group]) -> None:
+        """A map has one guard: what meets something else beside a None that stays, stays too."""
+        staying = [group for group in groups if group.problems or group not in in_trees]
+        waiting = list(staying)
+        while waiting:
+            left = {meeting.call.node for meeting in waiting.pop().guards}
+            for group in in_trees:
+                found = [meeting.call for meeting in group.guards if meeting.call.node in left]
+                if found and group not in staying:
+                    spot = spot_of(found[0].node, found[0].module)
+                    words = "beside a None that stays"
+                    group.problem(spot, f"the map at {spot.words} is to be guarded {words}")
+                    staying.append(group)
+                    waiting.append(group)
 
     def agreeing(self) -> Iterator[_Group]:
         """The groups that meet the sentinel and nothing else, and that nothing asks for."""
@@ -190,6 +209,10 @@ class _Changes:
             self._join(_placeholders(node.things))
         for meeting in reader.meetings:
             self._join([meeting.placeholder, *_all_placeholders(meeting.others)])
+        for asked, stand_in in reader.stand_ins:
+            written = [p for p in _placeholders(stand_in.things) if p.form is Form.RETURNED]
+            for placeholder in written:
+                self._join([placeholder, *_placeholders(asked.things)])
         for one, other, _ in reader.equalities:
             self._join([*_deep(one), *_deep(other)])
         groups: dict[Placeholder, _Group] = {}

@@ -79,6 +79,7 @@ class Reader:
         self.leavings: dict[Placeholder, list[Leaving]] = {}
         self.in_trees: set[Placeholder] = set()
         self.meetings: list[Meeting] = []
+        self.stand_ins: list[tuple[Node, Node]] = []
         self.truths: list[Use] = []
         self.class_tests: list[Use] = []
         self.equalities: list[tuple[Node, Node, Spot]] = []
