@@ -36,7 +36,7 @@ from jaxmigrate.analysis.placeholders.things import (
     Unseen,
     spot_of,
 )
-from jaxmigrate.analysis.project import Definition, Module, Project
+from jaxmigrate.analysis.project import Definition, External, Module, Project
 from jaxmigrate.analysis.scopes import FUNCTIONS
 from jaxmigrate.analysis.trees.evidence import Table as TreeTable
 from jaxmigrate.analysis.trees.meetings import Outcome
@@ -358,9 +358,29 @@ class _Changes:
     def _comes_too_early(self, node: ast.AST, module: Module) -> bool:
         """Whether a node runs when the name of the sentinel is not bound yet."""
         spelling = self._spelling(module)
-        if isinstance(spelling, Unspeakable) or _is_in_body(node, module):
+        if isinstance(spelling, Unspeakable):
             return False
+        if _is_in_body(node, module):
+            return self._may_run_before(node, module, spelling.since)
         return getattr(node, "lineno", 0) <= spelling.since
+
+    def _may_run_before(self, node: ast.AST, module: Module, since: int) -> bool:
+        """Whether what stands in a function may be called while the module is read up to a line."""
+        *_, outermost = [n for n in module.scopes.enclosing(node) if isinstance(n, ast.stmt)]
+        if outermost.lineno > since:
+            return False
+        for name, scope in module.scopes.names:
+            around = [*module.scopes.enclosing(name)]
+            defined = [n for n in around if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+            if name.lineno > since or any(name.lineno >= n.body[0].lineno for n in defined):
+                continue
+            found = self._project.lookup(name.id, scope, module)
+            if found and all(isinstance(entity, External) for entity in found):
+                continue
+            decorates = any(name in getattr(outer, "decorator_list", ()) for outer in around)
+            if decorates or any(isinstance(outer, ast.Call) for outer in around):
+                return True
+        return False
 
     def _examine_guard(self, group: _Group, meeting: Meeting) -> None:
         call = meeting.call

@@ -44,21 +44,66 @@ PROPERTIES: Final = frozenset({"builtins.property", "functools.cached_property"}
 def read_name(reader: Reader, name: str, scope: Scope, module: Module, node: ast.AST) -> Node:
     owner = scope.owner(name)
     if owner is None:
-        return _entities(
-            reader, reader.project.lookup(name, scope, module), spot_of(node, module), name
-        )
-    kinds = {binding.kind for binding in owner.bindings[name]}
+        entities = reader.project.lookup(name, scope, module)
+        targets = [f"{source}.{name}" for source in module.scopes.module.star_imports]
+        return _imported(reader, entities, targets, module, spot_of(node, module), name)
+    bindings = owner.bindings[name]
+    kinds = {binding.kind for binding in bindings}
+    targets = [b.target for b in bindings if b.kind is Kind.IMPORT and b.target is not None]
     if kinds == {Kind.IMPORT}:
         entities = reader.project.lookup(name, scope, module)
-        return _entities(reader, entities, spot_of(node, module), name)
+        return _imported(reader, entities, targets, module, spot_of(node, module), name)
     if Kind.IMPORT in kinds:
         joined = reader.flow.node()
         reader.flow.flow(reader.variable(owner, name), joined)
         entities = reader.project.lookup(name, scope, module)
+        for variable in _variables_of(reader, targets, module):
+            reader.flow.flow(variable, joined)
         imported = [e for e in entities if not isinstance(e, Definition) or e.scope != owner]
         reader.flow.flow(_entities(reader, imported, spot_of(node, module), name), joined)
         return joined
     return reader.variable(owner, name)
+
+
+def _imported(
+    reader: Reader,
+    entities: Sequence[Entity],
+    targets: Sequence[str],
+    module: Module,
+    spot: Spot,
+    words: str,
+) -> Node:
+    """What an imported name stands for: whatever its module ever binds it to."""
+    variables = _variables_of(reader, targets, module)
+    node = reader.flow.node()
+    if entities or not variables:
+        node = _entities(reader, entities, spot, words)
+    for variable in variables:
+        reader.flow.flow(variable, node)
+    return node
+
+
+def _variables_of(
+    reader: Reader, targets: Sequence[str], importer: Module, hops: int = 5
+) -> list[Node]:
+    """The variables of other modules that dotted names mean, through modules that pass them on."""
+    found: list[Node] = []
+    for target in targets:
+        last = target.rpartition(".")[2]
+        head = target[: len(target) - len(last)]
+        path = reader.project.file_of(head.rstrip(".") or head, importer)
+        module = reader.project.module(path) if path is not None else None
+        if module is None or hops <= 0:
+            continue
+        top = module.scopes.module
+        bindings = top.bindings.get(last, ())
+        more = [b.target for b in bindings if b.kind is Kind.IMPORT and b.target is not None]
+        if not bindings:
+            more = [f"{source}.{last}" for source in top.star_imports]
+        if any(binding.kind is not Kind.IMPORT for binding in bindings):
+            found.append(reader.variable(top, last))
+        found.extend(_variables_of(reader, more, module, hops - 1))
+    return found
 
 
 def _entities(reader: Reader, entities: Sequence[Entity], spot: Spot, words: str) -> Node:
@@ -129,7 +174,13 @@ def read_member(reader: Reader, module: Module, name: str, target: Node, spot: S
         reader.flow.flow(reader.variable(module.scopes.module, name), target)
         return
     entities = reader.project.member(Submodule(module), name)
-    reader.flow.flow(_entities(reader, entities, spot, f".{name}"), target)
+    targets = [b.target for b in bound or () if b.target is not None]
+    if bound is None:
+        targets = [f"{source}.{name}" for source in module.scopes.module.star_imports]
+    elif any(binding.kind is not Kind.IMPORT for binding in bound):
+        reader.flow.flow(reader.variable(module.scopes.module, name), target)
+    found = _imported(reader, entities, targets, module, spot, f".{name}")
+    reader.flow.flow(found, target)
 
 
 def _object_attribute(
