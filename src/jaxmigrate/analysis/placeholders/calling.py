@@ -74,6 +74,14 @@ _GIVING_LEAVES: Final = frozenset(
 )
 EMPTY_NODES: Final = frozenset({"optax.MaskedNode", "optax.EmptyState"})
 """Classes of libraries whose objects are empty pytrees."""
+_ABOUT_CLASSES: Final = (
+    "typing.",
+    "jax.tree_util.register_",
+    "builtins.issubclass",
+    "dataclasses.fields",
+    "dataclasses.is_dataclass",
+)
+"""Functions that make no object of a class and call none of its methods."""
 _MAX_WRAPPERS: Final = 4
 _HARMLESS: Final = frozenset({"builtins.len", "builtins.range"})
 _ASKING: Final = frozenset(
@@ -216,6 +224,9 @@ def _make(
             box.empty = f"{definition.node.name}()"
     reader.flow.add(result, box)
     spot = spot_of(expr, here.module)
+    if reader.classes.method(definition, "__new__") is not None:
+        give_away(reader, arguments, spot, f"passed to the __new__ of {called(expr)}")
+        reader.leave(reader.flow.node(box), spot, f"made by the __new__ of {called(expr)}")
     found = reader.classes.method(definition, "__init__")
     if found is not None:
         method = Function(found[0].node, found[0].module, found[0].scope)  # type: ignore[arg-type]
@@ -279,11 +290,31 @@ def _call_wrapped(
         reader.flow.flow(gradient, result)
 
 
+def _but_classes(reader: Reader, arguments: Arguments) -> Arguments:
+    """The arguments less the classes among them."""
+
+    def rest(node: Node) -> Node:
+        left = reader.flow.node()
+
+        def arrived(thing: Thing) -> None:
+            if not isinstance(thing, Class):
+                reader.flow.add(left, thing)
+
+        reader.flow.listen(node, arrived)
+        return left
+
+    given = tuple(rest(node) for node in arguments.given)
+    named = {name: rest(node) for name, node in arguments.named.items()}
+    return replace(arguments, given=given, named=named)
+
+
 def _call_outside(
     reader: Reader, name: str, arguments: Arguments, result: Node, expr: ast.AST, here: Here
 ) -> None:
     spot = spot_of(expr, here.module)
     flow = reader.flow
+    if name.startswith(_ABOUT_CLASSES) and name not in MODELS:
+        arguments = _but_classes(reader, arguments)
     model = MODELS.get(name)
     if (
         model is not None

@@ -8,6 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from jaxmigrate.analysis.placeholders.calling import read_call
+from jaxmigrate.analysis.placeholders.methods import is_super, operators, read_super
+from jaxmigrate.analysis.placeholders.namespaces import LOADED_MODULES, load_module
 from jaxmigrate.analysis.placeholders.narrowing import (
     asked_for_none,
     bound_in,
@@ -24,12 +26,14 @@ from jaxmigrate.analysis.placeholders.things import (
     Box,
     Form,
     Node,
+    Outside,
     Placeholder,
     Spot,
     Thing,
     Unseen,
     spot_of,
 )
+from jaxmigrate.analysis.scopes import all_parameters
 
 if TYPE_CHECKING:
     from jaxmigrate.analysis.placeholders.reading import Reader
@@ -57,6 +61,8 @@ def _name(reader: Reader, expr: ast.Name, here: Here, _form: Form) -> Node:
 
 
 def _attribute(reader: Reader, expr: ast.Attribute, here: Here, _form: Form) -> Node:
+    if is_super(reader, expr.value, here):
+        return read_super(reader, expr, here)
     result = reader.flow.node()
     owner = reader.value(expr.value, here)
     reader.strict(owner, here, expr)
@@ -73,7 +79,13 @@ def _subscript(reader: Reader, expr: ast.Subscript, here: Here, _form: Form) -> 
         reader.flow.flow_unless_placeholder(owner, result)
     else:
         reader.flow.load(owner, key_at(expr.slice), result)
+        reader.flow.listen(owner, lambda thing: _loaded(reader, thing, expr, result, here))
     return result
+
+
+def _loaded(reader: Reader, thing: Thing, expr: ast.Subscript, result: Node, here: Here) -> None:
+    if isinstance(thing, Outside) and thing.name == LOADED_MODULES:
+        load_module(reader, expr.slice, result, expr, here)
 
 
 def _slice(reader: Reader, expr: ast.Slice, here: Here, _form: Form) -> Node:
@@ -87,9 +99,24 @@ def _conditional(reader: Reader, expr: ast.IfExp, here: Here, form: Form) -> Nod
     reader.truth(expr.test, here)
     said = told(expr.test, reader.place(here))
     result = reader.flow.node()
-    reader.flow.flow(reader.value(expr.body, here.knowing(said.if_true), form), result)
-    reader.flow.flow(reader.value(expr.orelse, here.knowing(said.if_false), form), result)
+    body = reader.value(expr.body, here.knowing(said.if_true), form)
+    orelse = reader.value(expr.orelse, here.knowing(said.if_false), form)
+    reader.flow.flow(body, result)
+    reader.flow.flow(orelse, result)
+    asked = asked_for_none(expr.test)
+    if asked is not None and form is Form.RETURNED and _is_parameter(asked[0], here):
+        reader.stand_ins.append((reader.value(asked[0], here), body if asked[1] else orelse))
     return result
+
+
+def _is_parameter(expr: ast.expr, here: Here) -> bool:
+    """Whether an expression is a parameter, or the first of `*args`."""
+    if here.function is None:
+        return False
+    if isinstance(expr, ast.Subscript) and isinstance(expr.slice, ast.Constant):
+        expr = expr.value
+    names = {parameter.arg for parameter in all_parameters(here.function.args)}
+    return isinstance(expr, ast.Name) and expr.id in names
 
 
 def _unary(reader: Reader, expr: ast.UnaryOp, here: Here, _form: Form) -> Node:
@@ -160,8 +187,9 @@ def _bool(reader: Reader, expr: ast.BoolOp, here: Here, form: Form) -> Node:
 
 def _binary(reader: Reader, expr: ast.BinOp, here: Here, _form: Form) -> Node:
     result = reader.flow.node(LEAF)
-    for part in (expr.left, expr.right):
-        value = reader.value(part, here)
+    values = [reader.value(part, here) for part in (expr.left, expr.right)]
+    operators(reader, values, spot_of(expr, here.module))
+    for value in values:
         reader.strict(value, here, expr)
         if isinstance(expr.op, ast.Add | ast.BitOr | ast.Mult):
             reader.flow.flow_unless_placeholder(value, result)
@@ -181,6 +209,7 @@ def _compare(reader: Reader, expr: ast.Compare, here: Here, _form: Form) -> Node
     spot = spot_of(expr, here.module)
     equal = all(isinstance(op, ast.Eq | ast.NotEq) for op in expr.ops)
     values = [reader.value(side, here, Form.ARGUMENT) for side in sides]
+    operators(reader, values, spot)
     if equal and len(values) == 2:
         reader.equal(values[0], values[1], spot)
     elif all(isinstance(op, ast.In | ast.NotIn) for op in expr.ops) and len(values) == 2:

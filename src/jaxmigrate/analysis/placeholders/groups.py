@@ -36,7 +36,7 @@ from jaxmigrate.analysis.placeholders.things import (
     Unseen,
     spot_of,
 )
-from jaxmigrate.analysis.project import Definition, Module, Project
+from jaxmigrate.analysis.project import Definition, External, Module, Project
 from jaxmigrate.analysis.scopes import FUNCTIONS
 from jaxmigrate.analysis.trees.evidence import Table as TreeTable
 from jaxmigrate.analysis.trees.meetings import Outcome
@@ -146,14 +146,33 @@ class _Changes:
         """The changes for every group, and what they make consistent."""
         changes: dict[Place_, Change] = {}
         named: set[Placeholder] = set()
-        for group in self._groups():
-            if not any(_is_tree_part(p, self._reader) for p in group.placeholders):
-                continue
-            self._examine(group)
+        groups = self._groups()
+        in_trees: list[_Group] = []
+        for group in groups:
+            if any(_is_tree_part(p, self._reader) for p in group.placeholders):
+                in_trees.append(group)
+                self._examine(group)
+        self._hold_together(groups, in_trees)
+        for group in in_trees:
             changes.update(self.changes_of(group))
             if not group.problems:
                 named.update(group.placeholders)
         return Found(changes, _consistent(self._reader, named))
+
+    def _hold_together(self, groups: Sequence[_Group], in_trees: Sequence[_Group]) -> None:
+        """A map has one guard: what meets something else beside a None that stays, stays too."""
+        staying = [group for group in groups if group.problems or group not in in_trees]
+        waiting = list(staying)
+        while waiting:
+            left = {meeting.call.node for meeting in waiting.pop().guards}
+            for group in in_trees:
+                found = [meeting.call for meeting in group.guards if meeting.call.node in left]
+                if found and group not in staying:
+                    spot = spot_of(found[0].node, found[0].module)
+                    words = "beside a None that stays"
+                    group.problem(spot, f"the map at {spot.words} is to be guarded {words}")
+                    staying.append(group)
+                    waiting.append(group)
 
     def agreeing(self) -> Iterator[_Group]:
         """The groups that meet the sentinel and nothing else, and that nothing asks for."""
@@ -196,6 +215,10 @@ class _Changes:
             self._join([meeting.placeholder, *_all_placeholders(meeting.others)])
         for things, _ in self._compared:
             self._join(_placeholders(things))
+        for asked, stand_in in reader.stand_ins:
+            written = [p for p in _placeholders(stand_in.things) if p.form is Form.RETURNED]
+            for placeholder in written:
+                self._join([placeholder, *_placeholders(asked.things)])
         groups: dict[Placeholder, _Group] = {}
         for placeholder in list(self._parents):
             root = self._root(placeholder)
@@ -337,9 +360,29 @@ class _Changes:
     def _comes_too_early(self, node: ast.AST, module: Module) -> bool:
         """Whether a node runs when the name of the sentinel is not bound yet."""
         spelling = self._spelling(module)
-        if isinstance(spelling, Unspeakable) or _is_in_body(node, module):
+        if isinstance(spelling, Unspeakable):
             return False
+        if _is_in_body(node, module):
+            return self._may_run_before(node, module, spelling.since)
         return getattr(node, "lineno", 0) <= spelling.since
+
+    def _may_run_before(self, node: ast.AST, module: Module, since: int) -> bool:
+        """Whether what stands in a function may be called while the module is read up to a line."""
+        *_, outermost = [n for n in module.scopes.enclosing(node) if isinstance(n, ast.stmt)]
+        if outermost.lineno > since:
+            return False
+        for name, scope in module.scopes.names:
+            around = [*module.scopes.enclosing(name)]
+            defined = [n for n in around if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+            if name.lineno > since or any(name.lineno >= n.body[0].lineno for n in defined):
+                continue
+            found = self._project.lookup(name.id, scope, module)
+            if found and all(isinstance(entity, External) for entity in found):
+                continue
+            decorates = any(name in getattr(outer, "decorator_list", ()) for outer in around)
+            if decorates or any(isinstance(outer, ast.Call) for outer in around):
+                return True
+        return False
 
     def _examine_guard(self, group: _Group, meeting: Meeting) -> None:
         call = meeting.call

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
+from jaxmigrate.analysis.placeholders.arguments import all_of
 from jaxmigrate.analysis.placeholders.flow import Flow
 from jaxmigrate.analysis.placeholders.records import Leaving
 from jaxmigrate.analysis.placeholders.things import (
     Bound,
     Box,
+    Class,
+    File,
     Function,
+    Method,
     Node,
     Placeholder,
     Spot,
@@ -26,12 +30,16 @@ _MOST_NAMED: Final = 3
 class Leavings:
     """Follows what leaves sight: once for each node, however many lines let it go.
 
-    `expose` is called with the functions among it. By which lines is found out when all has flowed.
+    `expose` is called with the functions among it, `give` with the objects, classes and modules. By
+    which lines is found out when all has flowed.
     """
 
-    def __init__(self, flow: Flow, expose: Callable[[Function], None]) -> None:
+    def __init__(
+        self, flow: Flow, expose: Callable[[Function], None], give: Callable[[Thing], None]
+    ) -> None:
         self._flow = flow
         self._expose = expose
+        self._give = give
         self._lines: dict[Leaving, dict[Node, None]] = {}
         self._shallow: dict[Leaving, dict[Node, None]] = {}
         self._left: set[tuple[Node, Spot]] = set()
@@ -58,12 +66,20 @@ class Leavings:
         if isinstance(thing, Box) and thing not in self._gone:
             self._gone.add(thing)
             thing.watch(lambda _, part: self.follow(part))
+            self._give(thing)
         elif isinstance(thing, Function):
             self._expose(thing)
         elif isinstance(thing, Bound):
             self._expose(thing.function)
+            self.follow(thing.owner)
         elif isinstance(thing, Wrapped):
             self.follow(thing.function)
+            for argument in all_of(thing.arguments):
+                self.follow(argument)
+        elif isinstance(thing, Method):
+            self._arrived(thing.box)
+        elif isinstance(thing, Class | File):
+            self._give(thing)
         elif isinstance(thing, Structure):
             self.follow(thing.tree)
 
@@ -117,9 +133,12 @@ class _Search:
         if isinstance(thing, Function | Bound):
             function = thing.function if isinstance(thing, Bound) else thing
             left = function in self._results and self._reach(function, leaving, 1)
-            return (self._results[function],) if left else ()
+            results = (self._results[function],) if left else ()
+            return (thing.owner, *results) if isinstance(thing, Bound) else results
         if isinstance(thing, Wrapped):
-            return (thing.function,)
+            return (thing.function, *all_of(thing.arguments))
+        if isinstance(thing, Method):
+            return self._behind(thing.box, leaving)
         return (thing.tree,) if isinstance(thing, Structure) else ()
 
 

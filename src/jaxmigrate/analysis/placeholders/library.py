@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Final
 from jaxmigrate.analysis.on_none import Known, callable_on_none
 from jaxmigrate.analysis.placeholders.arguments import all_of, box_for, called, give_away
 from jaxmigrate.analysis.placeholders.containers import call_method
+from jaxmigrate.analysis.placeholders.methods import flatten_by_functions
+from jaxmigrate.analysis.placeholders.namespaces import read_import, read_namespace, read_vars
 from jaxmigrate.analysis.placeholders.records import Here, Use
 from jaxmigrate.analysis.placeholders.things import (
     LEAF,
@@ -34,6 +36,15 @@ _UNFLATTENED: Final = ("jax.tree.unflatten", "jax.tree_unflatten", "jax.tree_uti
 _STRUCTURES: Final = ("jax.tree.structure", "jax.tree_structure", "jax.tree_util.tree_structure")
 _REDUCED: Final = ("jax.tree.reduce", "jax.tree_reduce", "jax.tree_util.tree_reduce")
 _ALL: Final = ("jax.tree.all", "jax.tree_all", "jax.tree_util.tree_all")
+_REGISTERING: Final = (
+    "jax.tree_util.register_pytree_node",
+    "jax.tree_util.register_pytree_with_keys",
+)
+_IMPORTING: Final = (
+    "importlib.import_module",
+    "builtins.__import__",
+    *(f"sys.modules.{name}" for name in ("get", "pop", "setdefault", "items", "values", "copy")),
+)
 _SAME: Final = frozenset(
     {
         "copy.copy",
@@ -328,6 +339,17 @@ def _folded(reader: Reader, arguments: Arguments, result: Node, expr: ast.AST, h
     return True
 
 
+def _registered(
+    reader: Reader, arguments: Arguments, result: Node, expr: ast.AST, here: Here
+) -> bool:
+    """`register_pytree_node(cls, flatten, unflatten)`."""
+    if len(arguments.given) < 3:
+        return False
+    flatten_by_functions(reader, arguments, expr, here)
+    reader.flow.add(result, LEAF)
+    return True
+
+
 def _models(*groups: tuple[Sequence[str], _Model]) -> dict[str, _Model]:
     return {name: model for names, model in groups for name in names}
 
@@ -348,5 +370,12 @@ MODELS: Final = _models(
     (("builtins.bool",), _bool),
     (("builtins.all", "builtins.any"), _truths),
     (("builtins.sum", "builtins.max", "builtins.min"), _folded),
+    (_REGISTERING, _registered),
+    (
+        ("builtins.globals", "builtins.locals", "builtins.eval", "builtins.exec"),
+        read_namespace,
+    ),
+    (("builtins.vars", "builtins.dir"), read_vars),
+    (_IMPORTING, read_import),
 )
 """Functions that are followed, by their dotted names."""

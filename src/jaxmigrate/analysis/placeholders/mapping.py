@@ -70,6 +70,12 @@ def read_map(reader: Reader, call: TreeCall, here: Here) -> Node:
         trees = [
             _each(reader, node, tree, here) for node, tree in zip(trees, call.trees, strict=True)
         ]
+        if isinstance(call.trees[0], ast.Starred):
+            # Any number of trees: each may be the first, or stand opposite it.
+            any_tree = flow.node()
+            for tree in trees:
+                flow.flow(tree, any_tree)
+            trees = [any_tree, any_tree]
     callback = reader.value(call.callback, here)
     for tree in trees:
         reader.mark(tree)

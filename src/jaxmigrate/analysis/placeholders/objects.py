@@ -44,21 +44,66 @@ PROPERTIES: Final = frozenset({"builtins.property", "functools.cached_property"}
 def read_name(reader: Reader, name: str, scope: Scope, module: Module, node: ast.AST) -> Node:
     owner = scope.owner(name)
     if owner is None:
-        return _entities(
-            reader, reader.project.lookup(name, scope, module), spot_of(node, module), name
-        )
-    kinds = {binding.kind for binding in owner.bindings[name]}
+        entities = reader.project.lookup(name, scope, module)
+        targets = [f"{source}.{name}" for source in module.scopes.module.star_imports]
+        return _imported(reader, entities, targets, module, spot_of(node, module), name)
+    bindings = owner.bindings[name]
+    kinds = {binding.kind for binding in bindings}
+    targets = [b.target for b in bindings if b.kind is Kind.IMPORT and b.target is not None]
     if kinds == {Kind.IMPORT}:
         entities = reader.project.lookup(name, scope, module)
-        return _entities(reader, entities, spot_of(node, module), name)
+        return _imported(reader, entities, targets, module, spot_of(node, module), name)
     if Kind.IMPORT in kinds:
         joined = reader.flow.node()
         reader.flow.flow(reader.variable(owner, name), joined)
         entities = reader.project.lookup(name, scope, module)
+        for variable in _variables_of(reader, targets, module):
+            reader.flow.flow(variable, joined)
         imported = [e for e in entities if not isinstance(e, Definition) or e.scope != owner]
         reader.flow.flow(_entities(reader, imported, spot_of(node, module), name), joined)
         return joined
     return reader.variable(owner, name)
+
+
+def _imported(
+    reader: Reader,
+    entities: Sequence[Entity],
+    targets: Sequence[str],
+    module: Module,
+    spot: Spot,
+    words: str,
+) -> Node:
+    """What an imported name stands for: whatever its module ever binds it to."""
+    variables = _variables_of(reader, targets, module)
+    node = reader.flow.node()
+    if entities or not variables:
+        node = _entities(reader, entities, spot, words)
+    for variable in variables:
+        reader.flow.flow(variable, node)
+    return node
+
+
+def _variables_of(
+    reader: Reader, targets: Sequence[str], importer: Module, hops: int = 5
+) -> list[Node]:
+    """The variables of other modules that dotted names mean, through modules that pass them on."""
+    found: list[Node] = []
+    for target in targets:
+        last = target.rpartition(".")[2]
+        head = target[: len(target) - len(last)]
+        path = reader.project.file_of(head.rstrip(".") or head, importer)
+        module = reader.project.module(path) if path is not None else None
+        if module is None or hops <= 0:
+            continue
+        top = module.scopes.module
+        bindings = top.bindings.get(last, ())
+        more = [b.target for b in bindings if b.kind is Kind.IMPORT and b.target is not None]
+        if not bindings:
+            more = [f"{source}.{last}" for source in top.star_imports]
+        if any(binding.kind is not Kind.IMPORT for binding in bindings):
+            found.append(reader.variable(top, last))
+        found.extend(_variables_of(reader, more, module, hops - 1))
+    return found
 
 
 def _entities(reader: Reader, entities: Sequence[Entity], spot: Spot, words: str) -> Node:
@@ -94,7 +139,7 @@ def read_attribute(reader: Reader, owner: Node, name: str, target: Node, spot: S
         elif isinstance(thing, Outside):
             reader.flow.add(target, _attribute_outside(thing, name, spot))
         elif isinstance(thing, File):
-            _member(reader, thing.module, name, target, spot)
+            read_member(reader, thing.module, name, target, spot)
         elif isinstance(thing, Class):
             _class_attribute(reader, thing.definition, name, target, spot)
         elif isinstance(thing, Leaf):
@@ -122,13 +167,20 @@ def _attribute_outside(owner: Outside, name: str, spot: Spot) -> Outside | Unsee
     return Unseen(spot, f".{name}")
 
 
-def _member(reader: Reader, module: Module, name: str, target: Node, spot: Spot) -> None:
+def read_member(reader: Reader, module: Module, name: str, target: Node, spot: Spot) -> None:
+    """`target` is what a name at the top of a module stands for."""
     bound = module.scopes.module.bindings.get(name)
     if bound is not None and all(binding.kind is not Kind.IMPORT for binding in bound):
         reader.flow.flow(reader.variable(module.scopes.module, name), target)
         return
     entities = reader.project.member(Submodule(module), name)
-    reader.flow.flow(_entities(reader, entities, spot, f".{name}"), target)
+    targets = [b.target for b in bound or () if b.target is not None]
+    if bound is None:
+        targets = [f"{source}.{name}" for source in module.scopes.module.star_imports]
+    elif any(binding.kind is not Kind.IMPORT for binding in bound):
+        reader.flow.flow(reader.variable(module.scopes.module, name), target)
+    found = _imported(reader, entities, targets, module, spot, f".{name}")
+    reader.flow.flow(found, target)
 
 
 def _object_attribute(
@@ -140,7 +192,7 @@ def _object_attribute(
     owner = reader.flow.holder(box)
     if found is not None:
         method, _ = found
-        _bind(reader, method, owner, target)
+        bind(reader, method, owner, target)
         return
     if name == "_replace" or (name == "replace" and box.children is not None):
         reader.flow.add(target, Method(box, "_replace"))
@@ -161,7 +213,7 @@ def _foreign_attribute(
     reader: Reader, owner: Node, definition: Definition, name: str, target: Node, spot: Spot
 ) -> None:
     """An attribute that nothing in the project binds: a base's that is out of sight, or `__dict__`."""
-    outside = _outside_bases(reader, definition)
+    outside = outside_bases(reader, definition)
     foreign = Outside(f"{outside[0]}.{name}") if outside else None
     if foreign is not None and name.startswith("assert"):
         reader.flow.add(target, foreign)
@@ -177,7 +229,8 @@ def _is_field(reader: Reader, definition: Definition, name: str) -> bool:
     return any(f.name == name for f in reader.classes.facts(definition).fields)
 
 
-def _outside_bases(reader: Reader, definition: Definition) -> list[str]:
+def outside_bases(reader: Reader, definition: Definition) -> list[str]:
+    """The names of the bases of a class that the project does not define."""
     found: list[str] = []
     for base in reader.classes.lineage(definition):
         assert isinstance(base.node, ast.ClassDef)
@@ -190,7 +243,8 @@ def _outside_bases(reader: Reader, definition: Definition) -> list[str]:
     return [name for name in found if name not in ("builtins.object", "typing.Generic")]
 
 
-def _bind(reader: Reader, method: Definition, owner: Node, target: Node) -> None:
+def bind(reader: Reader, method: Definition, owner: Node, target: Node) -> None:
+    """`target` is a method of what is at `owner`, an object or a class."""
     node = method.node
     assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     names = {reader.project.name_of(d, method.scope, method.module) for d in node.decorator_list}
@@ -199,6 +253,8 @@ def _bind(reader: Reader, method: Definition, owner: Node, target: Node) -> None
     if "builtins.staticmethod" in names:
         reader.flow.flow(variable, target)
         return
+    if "builtins.classmethod" in names:
+        owner = _classes_at(reader, owner)
 
     def arrived(thing: Thing) -> None:
         if isinstance(thing, Function) and names & PROPERTIES:
@@ -208,9 +264,26 @@ def _bind(reader: Reader, method: Definition, owner: Node, target: Node) -> None
         elif isinstance(thing, Wrapped):
             reader.flow.add(target, Wrapped(reader.flow.node(thing), Arguments((owner,))))
         else:
+            # Whatever a decorator gives may bind the object, when it is asked for or called.
+            spot = spot_of(node, method.module)
+            reader.leave(owner, spot, f"given to the decorator of {node.name}()")
             reader.flow.add(target, thing)
 
     reader.flow.listen(variable, arrived)
+
+
+def _classes_at(reader: Reader, owner: Node) -> Node:
+    """The classes at a node, and those of the objects there."""
+    classes = reader.flow.node()
+
+    def arrived(thing: Thing) -> None:
+        if isinstance(thing, Box) and thing.cls is not None:
+            reader.flow.add(classes, Class(thing.cls))
+        elif not isinstance(thing, Placeholder):
+            reader.flow.add(classes, thing)
+
+    reader.flow.listen(owner, arrived)
+    return classes
 
 
 def _class_attribute(
@@ -219,13 +292,31 @@ def _class_attribute(
     for base in reader.classes.lineage(definition):
         scope = base.module.scopes.scope_of[base.node]
         if name in scope.bindings:
+            for binding in scope.bindings[name]:
+                if isinstance(binding.node, ast.FunctionDef | ast.AsyncFunctionDef):
+                    method = Definition(base.module, binding.node, scope)
+                    _bind_to_class(reader, method, definition, target)
+                    return
             reader.flow.flow(reader.variable(scope, name), target)
             return
-    outside = _outside_bases(reader, definition)
+    outside = outside_bases(reader, definition)
     if outside:
         reader.flow.add(target, Outside(f"{outside[0]}.{name}"))
     else:
         reader.flow.add(target, Unseen(spot, f".{name}"))
+
+
+def _bind_to_class(
+    reader: Reader, method: Definition, definition: Definition, target: Node
+) -> None:
+    """A method that a class is asked for: as it was written, or with the class for a classmethod."""
+    assert isinstance(method.node, ast.FunctionDef | ast.AsyncFunctionDef)
+    decorators = method.node.decorator_list
+    names = {reader.project.name_of(d, method.scope, method.module) for d in decorators}
+    if "builtins.classmethod" in names:
+        bind(reader, method, reader.flow.node(Class(definition)), target)
+    else:
+        reader.flow.flow(reader.variable(method.scope, method.node.name), target)
 
 
 def store_part(reader: Reader, owner: Node, key: Key, value: Node, spot: Spot) -> None:
@@ -235,12 +326,20 @@ def store_part(reader: Reader, owner: Node, key: Key, value: Node, spot: Spot) -
         if isinstance(thing, Box):
             thing.empty = None
             reader.flow.flow(value, thing.field(key))
+            if thing.cls is not None and _takes_over(reader, thing.cls, key):
+                reader.leave(value, spot, "given to what stores it")
         elif isinstance(thing, File) and isinstance(key, str):
             reader.flow.flow(value, reader.variable(thing.module.scopes.module, key))
         elif not isinstance(thing, Leaf | Placeholder):
             reader.leave(value, spot, "put into something that is not in sight")
 
     reader.flow.listen(owner, arrived)
+
+
+def _takes_over(reader: Reader, definition: Definition, key: Key) -> bool:
+    """Whether a class has code for storing a part: a property, a special method."""
+    names = ["__setattr__", "__setitem__", *([key] if isinstance(key, str) else [])]
+    return any(reader.classes.method(definition, name) is not None for name in names)
 
 
 def merge_parts(reader: Reader, source: Node, box: Box) -> None:

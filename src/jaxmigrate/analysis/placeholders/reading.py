@@ -16,10 +16,19 @@ from jaxmigrate.analysis.placeholders.expressions import read_truth, read_value
 from jaxmigrate.analysis.placeholders.flow import Flow
 from jaxmigrate.analysis.placeholders.leaving import Leavings
 from jaxmigrate.analysis.placeholders.marking import Marks
+from jaxmigrate.analysis.placeholders.methods import (
+    FLATTENING,
+    class_of,
+    enter_special_methods,
+    give_class_away,
+    leave_module,
+    receive,
+)
 from jaxmigrate.analysis.placeholders.objects import (
     merge_parts,
     read_attribute,
     read_elements,
+    read_member,
     store_part,
 )
 from jaxmigrate.analysis.placeholders.records import Annotation, Asker, Here, Leaving, Meeting, Use
@@ -27,6 +36,8 @@ from jaxmigrate.analysis.placeholders.statements import read_block
 from jaxmigrate.analysis.placeholders.things import (
     Arguments,
     Box,
+    Class,
+    File,
     Form,
     Function,
     FunctionNode,
@@ -59,12 +70,15 @@ class Reader:
         self.called: set[FunctionNode] = set()
         self.out_of_sight: set[FunctionNode] = set()
         self.objects: dict[ast.AST, Box] = {}
+        self.modules: Sequence[Module] = ()
+        self.definitions: list[Definition] = []
         self.askers: list[Asker] = []
         self.annotations: list[Annotation] = []
         self.leavings: Mapping[Placeholder, Sequence[Leaving]] = {}
         self.in_trees: Set[Placeholder] = frozenset()
         self.marks = Marks()
         self.meetings: list[Meeting] = []
+        self.stand_ins: list[tuple[Node, Node]] = []
         self.truths: list[Use] = []
         self.class_tests: list[Use] = []
         self.equalities: list[tuple[Node, Node, Spot]] = []
@@ -73,22 +87,32 @@ class Reader:
         self._stricts: list[tuple[Node, Here, Spot]] = []
         self._caught: set[FunctionNode] = set()
         self._calls_of: dict[FunctionNode, set[FunctionNode]] = {}
-        self._sight = Leavings(self.flow, self._expose)
+        self._sight = Leavings(self.flow, self._expose, self._give)
         self._exposed: dict[Function, Node] = {}
         self._images: dict[tuple[Key, Box], Box] = {}
         self._given_by_default: dict[ast.expr, Node] = {}
         self._imaged: set[tuple[Key, Box]] = set()
+        self._instances: dict[ast.AST, Node] = {}
+        self._subclasses: dict[ast.AST, list[Definition]] = {}
+        self._given: set[tuple[ast.AST, bool]] = set()
         self._calls: dict[Module, Mapping[ast.Call, TreeCall]] = {}
 
     def read(self, modules: Iterable[Module]) -> None:
         """Read modules and let everything flow, functions that nobody calls last."""
-        modules = list(modules)
+        modules = self.modules = list(modules)
         for module in modules:
             stores = (a.attr for a, _ in module.scopes.attributes if isinstance(a.ctx, ast.Store))
             self.stored.update(stores)
+            for node, scope in module.scopes.scope_of.items():
+                if isinstance(node, ast.ClassDef):
+                    self.definitions.append(Definition(module, node, scope.parent or scope))
+        for definition in self.definitions:
+            for base in self.classes.lineage(definition):
+                self._subclasses.setdefault(base.node, []).append(definition)
         for module in modules:
             self._calls[module] = {c.node: c for c in tree_calls(module, self.project)}
             read_block(self, module.tree.body, Here(module, module.scopes.module))
+        enter_special_methods(self)
         self.flow.solve()
         for function in list(self.functions.values()):
             self._enter(function)
@@ -108,6 +132,28 @@ class Reader:
     def leave(self, node: Node, spot: Spot, words: str) -> None:
         """What is at a node goes where the tool cannot look."""
         self._sight.leave(node, spot, words)
+
+    def _give(self, thing: Thing) -> None:
+        """What goes along with an object, a class or a module that leaves sight."""
+        if isinstance(thing, Box) and thing.cls is not None:
+            self._give_away(thing.cls, whole=False)
+        elif isinstance(thing, Class):
+            self._give_away(thing.definition, whole=True)
+        elif isinstance(thing, File):
+            first = thing.module.tree.body[:1]
+            spot = spot_of(first[0] if first else thing.module.tree, thing.module)
+            self.leave_module(thing.module, spot, "in a module that is given away")
+
+    def _give_away(self, definition: Definition, *, whole: bool) -> None:
+        if (definition.node, whole) not in self._given:
+            self._given.add((definition.node, whole))
+            give_class_away(self, definition, "in a class that is given away", whole=whole)
+
+    def leave_module(self, module: Module, spot: Spot, words: str) -> None:
+        """Everything at the top of a module goes where the tool cannot look."""
+        if (module.tree, True) not in self._given:
+            self._given.add((module.tree, True))
+            leave_module(self, module, spot, words)
 
     def mark(self, node: Node) -> None:
         """What is at a node is a tree: the placeholders in it are placeholders in a tree."""
@@ -135,9 +181,11 @@ class Reader:
             return
         self.out_of_sight.add(function.node)
         scope = function.module.scopes.scope_of[function.node]
+        receiver = receive(self, function)
         unseen = Unseen(spot_of(function.node, function.module), "a parameter")
         for parameter in all_parameters(function.node.args):
-            self.flow.add(self.variable(scope, parameter.arg), unseen)
+            if parameter is not receiver:
+                self.flow.add(self.variable(scope, parameter.arg), unseen)
         self._defaults(function, set())
         self._exposed[function] = self.results(function)
         self._sight.follow(self.results(function))
@@ -147,24 +195,55 @@ class Reader:
         node = function.node
         if isinstance(node, ast.Lambda) or node in self.called or node in self.out_of_sight:
             return
-        if node.name in ("tree_flatten", "tree_unflatten", "tree_flatten_with_keys"):
+        if node.name in FLATTENING and class_of(function) is not None:
             return
+        words = f"returned by {node.name}(), which nothing in the project calls"
+        self.enter(function, words)
+
+    def enter(self, function: Function, words: str, others: Node | None = None) -> None:
+        """A function is called from elsewhere: a method on any object, with `others` of its class."""
+        node = function.node
+        assert not isinstance(node, ast.Lambda)
         self.out_of_sight.add(node)
         scope = function.module.scopes.scope_of[node]
-        owner = function.scope.node
         parameters = all_parameters(node.args)
-        if isinstance(owner, ast.ClassDef) and parameters:
-            definition = Definition(function.module, owner, function.scope.parent or function.scope)
-            first = parameters.pop(0)
-            self.flow.add(self.variable(scope, first.arg), self.object_of(definition))
+        definition, first = class_of(function), receive(self, function)
+        if definition is not None and first is not None:
+            parameters.remove(first)
+            # An object that nothing in the project makes.
+            if not self.instances(definition).things and others is None:
+                self.flow.add(self.variable(scope, first.arg), self.object_of(definition))
         unseen = Unseen(spot_of(node, function.module), f"a parameter of {node.name}()")
         for parameter in parameters:
             self.flow.add(self.variable(scope, parameter.arg), unseen)
+            if others is not None:
+                self.flow.flow(others, self.variable(scope, parameter.arg))
         self._defaults(function, set())
         found = [n for n in ast.walk(node) if isinstance(n, ast.Return) and n.value is not None]
         spot = spot_of(found[0] if found else node, function.module)
-        words = f"returned by {node.name}(), which nothing in the project calls"
         self.leave(self.results(function), spot, words)
+
+    def function_of(self, definition: Definition) -> Function | None:
+        """The function that a definition was read as."""
+        node = definition.node
+        return None if isinstance(node, ast.ClassDef) else self.functions.get(node)
+
+    def instances(self, definition: Definition) -> Node:
+        """Every object of a class and of its subclasses."""
+        if definition.node not in self._instances:
+            self._instances[definition.node] = Node()
+        return self._instances[definition.node]
+
+    def subclasses(self, definition: Definition) -> Sequence[Definition]:
+        """A class and those that come of it."""
+        return self._subclasses.get(definition.node, [definition])
+
+    def _register(self, box: Box) -> Box:
+        """Note an object for the methods that nobody is seen to call."""
+        if box.cls is not None:
+            for base in self.classes.lineage(box.cls):
+                self.flow.add(self.instances(base), box)
+        return box
 
     def object_of(self, definition: Definition) -> Box:
         """The one box for the objects of a class that are not told apart."""
@@ -178,7 +257,8 @@ class Reader:
         facts = self.classes.facts(definition)
         every = facts.children is not None and facts.every_attribute
         children = None if every else (facts.children or frozenset())
-        return Box("object", made, definition, children, sealed=facts.children is None)
+        box = Box("object", made, definition, children, sealed=facts.children is None)
+        return self._register(box)
 
     def image(self, box: Box, key: Key) -> tuple[Box, bool]:
         """What the map or copy that `key` stands for makes of a box, and whether that is asked anew.
@@ -197,6 +277,7 @@ class Reader:
                 origin,
                 origin.empty,
             )
+            self._register(self._images[key, origin])
         is_new = (key, box) not in self._imaged
         self._imaged.add((key, box))
         return self._images[key, origin], is_new
@@ -336,6 +417,10 @@ class Reader:
     def elements(self, source: Node, target: Node, here: Here, expr: ast.AST) -> None:
         """What iterating over what is at a node gives."""
         read_elements(self, source, target, here, expr)
+
+    def member(self, module: Module, name: str, target: Node, spot: Spot) -> None:
+        """`target` is what a name at the top of a module stands for."""
+        read_member(self, module, name, target, spot)
 
     def store(self, owner: Node, key: Key, value: Node, spot: Spot) -> None:
         """Put what is at a node into what is at another."""

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from jaxmigrate.analysis.placeholders.reading import Reader
 
 _HARMLESS_DECORATORS: Final = PROPERTIES | {
+    "jax.named_scope",
     "builtins.staticmethod",
     "builtins.classmethod",
     "functools.wraps",
@@ -48,6 +49,13 @@ _HARMLESS_DECORATORS: Final = PROPERTIES | {
     "functools.lru_cache",
     "functools.cache",
 }
+
+
+_CLASS_DECORATORS: Final = (
+    *("abc.", "attr.", "attrs.", "chex.", "dataclasses.", "enum.", "equinox.", "flax.struct."),
+    *("functools.", "jax.tree_util.", "jax_dataclasses.", "penzai.", "pytest.", "tjax."),
+    *("typing.", "typing_extensions.", "unittest."),
+)
 
 
 def read_block(reader: Reader, body: Sequence[ast.stmt], here: Here) -> Here:
@@ -246,8 +254,22 @@ def _class(reader: Reader, node: ast.ClassDef, here: Here) -> None:
             is_tree = reader.classes.facts(definition).children is not None
             form = Form.BUILT if is_tree and not own.static else Form.ARGUMENT
             reader.flow.flow(reader.value(own.default, inner, form), variable)
-    thing = Class(definition)
-    reader.flow.add(reader.variable(home_of(here.scope, node.name), node.name), thing)
+    thing = reader.flow.node(Class(definition))
+    for decorator in reversed(node.decorator_list):
+        if not _is_about_class(reader, decorator, here):
+            decorated = _decorate(reader, decorator, thing, here)
+            reader.flow.flow(decorated, thing)
+    reader.flow.flow(thing, reader.variable(home_of(here.scope, node.name), node.name))
+
+
+def _is_about_class(reader: Reader, decorator: ast.expr, here: Here) -> bool:
+    """Whether a decorator gives the class itself, and what it does is known."""
+    if isinstance(decorator, ast.Call):
+        name = reader.project.name_of(decorator.func, here.scope, here.module)
+        inner = decorator.args[0] if decorator.args else decorator.func
+        decorator = inner if name == "functools.partial" else decorator.func
+    name = reader.project.name_of(decorator, here.scope, here.module) or ""
+    return name.startswith(_CLASS_DECORATORS)
 
 
 def assign(reader: Reader, target: ast.expr, value: Node, here: Here) -> None:
