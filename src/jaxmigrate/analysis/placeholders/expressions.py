@@ -16,6 +16,7 @@ from jaxmigrate.analysis.placeholders.narrowing import (
     without,
 )
 from jaxmigrate.analysis.placeholders.objects import read_name
+from jaxmigrate.analysis.placeholders.operators import combined, sliced
 from jaxmigrate.analysis.placeholders.records import Asker, Here, Use
 from jaxmigrate.analysis.placeholders.statements import assign
 from jaxmigrate.analysis.placeholders.syntax import home_of, key_at, words_of
@@ -70,10 +71,19 @@ def _subscript(reader: Reader, expr: ast.Subscript, here: Here, _form: Form) -> 
     reader.strict(owner, here, expr)
     reader.key(expr.slice, here)
     if isinstance(expr.slice, ast.Slice):
-        reader.flow.flow_unless_placeholder(owner, result)
+        sliced(reader, owner, result, expr, here)
     else:
         reader.flow.load(owner, key_at(expr.slice), result)
+        reader.flow.listen(owner, lambda thing: _looked_up(reader, thing, expr, result, here))
     return result
+
+
+def _looked_up(reader: Reader, thing: Thing, expr: ast.Subscript, result: Node, here: Here) -> None:
+    """`x[k]` of an object that is no NamedTuple is what its class says."""
+    if isinstance(thing, Box) and thing.kind == "object" and not thing.positions:
+        spot = spot_of(expr, here.module)
+        reader.leave(reader.flow.node(thing), spot, "looked into by a method of its class")
+        reader.flow.add(result, Unseen(spot, "a part of an object"))
 
 
 def _slice(reader: Reader, expr: ast.Slice, here: Here, _form: Form) -> Node:
@@ -159,15 +169,12 @@ def _bool(reader: Reader, expr: ast.BoolOp, here: Here, form: Form) -> Node:
 
 
 def _binary(reader: Reader, expr: ast.BinOp, here: Here, _form: Form) -> Node:
-    result = reader.flow.node(LEAF)
-    for part in (expr.left, expr.right):
-        value = reader.value(part, here)
+    values = tuple(reader.value(part, here) for part in (expr.left, expr.right))
+    for value in values:
         reader.strict(value, here, expr)
-        if isinstance(expr.op, ast.Add | ast.BitOr | ast.Mult):
-            reader.flow.flow_unless_placeholder(value, result)
-        elif isinstance(expr.op, ast.Mod):
+        if isinstance(expr.op, ast.Mod):
             reader.leave(value, spot_of(expr, here.module), "put into text")
-    return result
+    return combined(reader, values, expr.op, expr, here)
 
 
 def _compare(reader: Reader, expr: ast.Compare, here: Here, _form: Form) -> Node:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from jaxmigrate.analysis.on_none import Known, callable_on_none
 from jaxmigrate.analysis.placeholders.arguments import all_of, box_for, called, give_away
 from jaxmigrate.analysis.placeholders.containers import call_method
+from jaxmigrate.analysis.placeholders.operators import fill_from
 from jaxmigrate.analysis.placeholders.records import Here, Use
 from jaxmigrate.analysis.placeholders.things import (
     LEAF,
@@ -234,23 +235,9 @@ def _dict(reader: Reader, arguments: Arguments, result: Node, expr: ast.AST, her
     if arguments.double is not None:
         reader.flow.flow(arguments.double, box.rest)
     for source in arguments.given:
-        _from_pairs(reader, source, box)
+        fill_from(reader, source, box)
     reader.flow.add(result, box)
     return True
-
-
-def _from_pairs(reader: Reader, source: Node, box: Box) -> None:
-    """`dict(mapping)` or `dict(pairs)`."""
-
-    def arrived(thing: Thing) -> None:
-        if isinstance(thing, Box) and thing.kind != "dict":
-            pair = reader.flow.node()
-            thing.watch(lambda _, part: reader.flow.flow(part, pair))
-            reader.flow.load(pair, 1, box.rest)
-        else:
-            reader.merge(reader.flow.node(thing), box)
-
-    reader.flow.listen(source, arrived)
 
 
 def _zip(reader: Reader, arguments: Arguments, result: Node, expr: ast.AST, here: Here) -> bool:

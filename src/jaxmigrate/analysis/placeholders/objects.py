@@ -248,6 +248,7 @@ def merge_parts(reader: Reader, source: Node, box: Box) -> None:
 
     def arrived(thing: Thing) -> None:
         if isinstance(thing, Box):
+            box.sources.add(thing)
             thing.watch(lambda key, part: reader.flow.flow(part, box.field(key)))
         elif isinstance(thing, Unseen):
             reader.flow.add(box.rest, thing)

@@ -206,7 +206,9 @@ class Reader:
         facts = self.classes.facts(definition)
         every = facts.children is not None and facts.every_attribute
         children = None if every else (facts.children or frozenset())
-        return Box("object", made, definition, children, sealed=facts.children is None)
+        sealed = facts.children is None
+        positions = self.classes.positions(definition)
+        return Box("object", made, definition, children, sealed, positions=positions)
 
     def image(self, box: Box, key: Key) -> tuple[Box, bool]:
         """What the map or copy that `key` stands for makes of a box, and whether that is asked anew.
@@ -224,7 +226,9 @@ class Reader:
                 origin.sealed,
                 origin,
                 origin.empty,
+                positions=origin.positions,
             )
+        self._images[key, origin].sources.add(box)
         is_new = (key, box) not in self._imaged
         self._imaged.add((key, box))
         return self._images[key, origin], is_new

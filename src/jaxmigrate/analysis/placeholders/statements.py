@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from jaxmigrate.analysis.placeholders.narrowing import bound_in, leaves, told, without
 from jaxmigrate.analysis.placeholders.objects import PROPERTIES
+from jaxmigrate.analysis.placeholders.operators import change_in_place, shrink
 from jaxmigrate.analysis.placeholders.records import Annotation, Here
 from jaxmigrate.analysis.placeholders.syntax import (
     catches,
@@ -22,14 +23,12 @@ from jaxmigrate.analysis.placeholders.syntax import (
 )
 from jaxmigrate.analysis.placeholders.things import (
     ANY,
-    LEAF,
     Arguments,
     Box,
     Class,
     Form,
     Node,
     Placeholder,
-    Thing,
     Unseen,
     spot_of,
 )
@@ -127,12 +126,8 @@ def _expression(reader: Reader, node: ast.Expr, here: Here) -> None:
 def _delete(reader: Reader, node: ast.Delete, here: Here) -> None:
     for target in node.targets:
         if isinstance(target, ast.Subscript):
-            reader.flow.listen(reader.value(target.value, here), _shrink)
-
-
-def _shrink(thing: Thing) -> None:
-    if isinstance(thing, Box):
-        thing.shrinks = True
+            owner = reader.value(target.value, here)
+            reader.flow.listen(owner, lambda thing: shrink(reader, thing))
 
 
 def _other(reader: Reader, node: ast.stmt, here: Here) -> None:
@@ -190,9 +185,11 @@ def _annotated(reader: Reader, node: ast.AnnAssign, here: Here) -> None:
 def _augmented(reader: Reader, node: ast.AugAssign, here: Here) -> None:
     value = reader.value(node.value, here)
     reader.strict(value, here, node)
-    joined = reader.flow.node(LEAF)
-    reader.flow.flow_unless_placeholder(value, joined)
-    assign(reader, node.target, joined, here)
+    owner = reader.value(node.target, here)
+    reader.strict(owner, here, node)
+    joined = change_in_place(reader, owner, value, node, here)
+    if not isinstance(node.target, ast.Subscript) or not isinstance(node.target.slice, ast.Slice):
+        assign(reader, node.target, joined, here)
 
 
 def _function(reader: Reader, node: ast.FunctionDef | ast.AsyncFunctionDef, here: Here) -> None:
@@ -269,6 +266,11 @@ def assign(reader: Reader, target: ast.expr, value: Node, here: Here) -> None:
     elif isinstance(target, ast.Subscript):
         reader.key(target.slice, here)
         owner = reader.value(target.value, here)
+        if isinstance(target.slice, ast.Slice):
+            reader.flow.listen(owner, lambda thing: shrink(reader, thing))
+            items = reader.flow.node()
+            reader.elements(value, items, here, target)
+            value = items
         reader.store(owner, key_at(target.slice), value, spot_of(target, here.module))
     elif isinstance(target, ast.Attribute):
         owner = reader.value(target.value, here)
