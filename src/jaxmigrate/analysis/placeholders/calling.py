@@ -70,8 +70,19 @@ _CONTROL_FLOW: Final = frozenset(
     for name in ("associative_scan", "cond", "fori_loop", "map", "scan", "switch", "while_loop")
 )
 _GIVING_LEAVES: Final = frozenset(
-    f"builtins.{name}" for name in ("format", "hash", "issubclass", "print", "repr", "str")
+    f"builtins.{name}" for name in ("format", "hash", "issubclass", "repr", "str")
 )
+_GIVING_NOTHING: Final = frozenset(
+    {
+        *("builtins.print", "builtins.setattr", "builtins.delattr", "builtins.exec"),
+        *("numpy.copyto", "numpy.put", "numpy.place", "numpy.putmask", "numpy.fill_diagonal"),
+        *("numpy.random.seed", "numpy.random.shuffle", "numpy.save", "numpy.savez"),
+        *("jax.numpy.save", "jax.numpy.savez"),
+    }
+)
+_NO_NUMBERS: Final = ("numpy.testing.", "numpy.set", "jax.numpy.set_")
+"""Functions that give None."""
+_MAY_GIVE_TREES: Final = ("jax.lax.", "jax.scipy.")
 EMPTY_NODES: Final = frozenset({"optax.MaskedNode", "optax.EmptyState"})
 """Classes of libraries whose objects are empty pytrees."""
 _MAX_WRAPPERS: Final = 4
@@ -279,6 +290,14 @@ def _call_wrapped(
         reader.flow.flow(gradient, result)
 
 
+def _gives_trees(reader: Reader, thing: Thing, result: Node, expr: ast.AST, here: Here) -> None:
+    """`psum` and its like give a tree for a tree."""
+    if isinstance(thing, Box):
+        reader.flow.add(
+            result, Unseen(spot_of(expr, here.module), f"what {called(expr)} gives", True)
+        )
+
+
 def _call_outside(
     reader: Reader, name: str, arguments: Arguments, result: Node, expr: ast.AST, here: Here
 ) -> None:
@@ -332,6 +351,12 @@ def _call_outside(
         for node in all_of(arguments) if about_trees else ():
             reader.mark(node)
         give_away(reader, arguments, spot, f"passed to {called(expr)}")
+        if name in _GIVING_NOTHING or name.startswith(_NO_NUMBERS):
+            flow.add(result, Placeholder(spot, Form.IMPLICIT, expr, here.module))
+            return
+        if name.startswith(_MAY_GIVE_TREES):
+            for node in all_of(arguments):
+                flow.listen(node, lambda thing: _gives_trees(reader, thing, result, expr, here))
         is_leaf = numeric or name == "jax.ShapeDtypeStruct" or name in _GIVING_LEAVES
         unseen = Unseen(spot, f"what {called(expr)} gives", about_trees)
         flow.add(result, LEAF if is_leaf else unseen)

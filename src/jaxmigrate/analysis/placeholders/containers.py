@@ -35,6 +35,7 @@ def call_method(
     box, name, flow = method.box, method.name, reader.flow
     spot = spot_of(expr, here.module)
     key = _constant_key(expr)
+    nothing = Placeholder(spot, Form.IMPLICIT, expr, here.module)
     if name == "_replace":
         image, _ = reader.image(box, ("replace", expr))
         reader.merge(flow.node(box), image)
@@ -48,13 +49,14 @@ def call_method(
         for asked in arguments.given[:1]:
             reader.shallow(asked, spot, "used as a key")
         flow.load(flow.node(box), key, result)
-        for default in arguments.given[1:]:
+        defaults = [*arguments.given[1:], *arguments.named.values()]
+        if name != "pop" and not defaults:
+            defaults = [flow.node(nothing)]
+        for default in defaults:
             flow.flow(default, result)
             if name == "setdefault":
                 box.empty = None
                 flow.flow(default, box.field(key))
-        if name == "get" and len(arguments.given) == 1:
-            flow.add(result, Placeholder(spot, Form.IMPLICIT, expr, here.module))
     elif name == "pop" and box.kind == "list":
         shrink(reader, box)
         flow.load(flow.node(box), ANY, result)
@@ -77,6 +79,7 @@ def call_method(
         flow.add(result, image)
     elif name == "update" and box.kind == "dict":
         box.empty = None
+        flow.add(result, nothing)
         for source in arguments.given:
             fill_from(reader, source, box)
         for field, value in arguments.named.items():
@@ -86,11 +89,13 @@ def call_method(
         if arguments.starred is not None:
             fill_from(reader, arguments.starred, box)
     elif name in ("append", "insert") and box.kind == "list" and not arguments.starred:
+        flow.add(result, nothing)
         for value in arguments.given[-1:]:
             flow.flow(value, box.rest)
         if name == "insert":
             loosen(reader, box)
     elif name == "extend" and box.kind == "list" and not arguments.starred:
+        flow.add(result, nothing)
         for value in arguments.given:
             reader.elements(value, box.rest, here, expr)
     else:

@@ -23,6 +23,7 @@ from jaxmigrate.analysis.placeholders.objects import (
 from jaxmigrate.analysis.placeholders.records import Annotation, Asker, Here, Leaving, Meeting, Use
 from jaxmigrate.analysis.placeholders.statements import read_block
 from jaxmigrate.analysis.placeholders.things import (
+    LEAF,
     Arguments,
     Bound,
     Box,
@@ -59,6 +60,8 @@ class Reader:
         self.called: set[FunctionNode] = set()
         self.out_of_sight: set[FunctionNode] = set()
         self.objects: dict[ast.AST, Box] = {}
+        self.shape = Box("tuple", Spot("", 0, 0))
+        self.flow.add(self.shape.rest, LEAF)
         self.askers: list[Asker] = []
         self.annotations: list[Annotation] = []
         self.leavings: dict[Placeholder, list[Leaving]] = {}

@@ -14,7 +14,6 @@ from jaxmigrate.analysis.placeholders.records import Annotation, Here
 from jaxmigrate.analysis.placeholders.syntax import (
     catches,
     form_for,
-    gives_something,
     home_of,
     is_generator,
     key_at,
@@ -201,7 +200,7 @@ def _function(reader: Reader, node: ast.FunctionDef | ast.AsyncFunctionDef, here
     read_block(reader, node.body, Here(here.module, scope, function=node))
     if is_generator(node):
         reader.flow.add(result, Unseen(spot_of(node, here.module), f"the generator {node.name}()"))
-    elif not leaves(node.body) and gives_something(node):
+    elif not leaves(node.body):
         last = node.body[-1]
         spot = spot_of(last, here.module)
         reader.flow.add(result, Placeholder(spot, Form.IMPLICIT, node, here.module))

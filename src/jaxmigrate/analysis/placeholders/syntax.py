@@ -50,11 +50,6 @@ def is_generator(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     return any(isinstance(n, ast.Yield | ast.YieldFrom) for n in _own_nodes(node))
 
 
-def gives_something(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Whether a function gives a value anywhere."""
-    return any(isinstance(n, ast.Return) and n.value is not None for n in _own_nodes(node))
-
-
 def _own_nodes(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterable[ast.AST]:
     waiting: list[ast.AST] = list(node.body)
     while waiting:
