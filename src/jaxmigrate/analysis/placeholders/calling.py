@@ -150,8 +150,16 @@ def _classes_of(reader: Reader, expr: ast.expr, here: Here) -> frozenset[str]:
     }
     for entity in entities:
         if isinstance(entity, Definition) and isinstance(entity.node, ast.ClassDef):
-            names.add(f"project.{entity.node.name}")
+            own = any(_has_own_test(d) for d in reader.classes.lineage(entity))
+            names.add("?" if own else f"project.{entity.node.name}")
     return frozenset(names - {""}) or frozenset({"?"})
+
+
+def _has_own_test(definition: Definition) -> bool:
+    """Whether a class says by itself what is an object of it: a Protocol, one with a metaclass."""
+    assert isinstance(definition.node, ast.ClassDef)
+    bases = " ".join(ast.unparse(base) for base in definition.node.bases)
+    return bool(definition.node.keywords) or "Protocol" in bases or "ABC" in bases
 
 
 def _arguments(reader: Reader, expr: ast.Call, here: Here, form: Form) -> Arguments:
@@ -311,6 +319,8 @@ def _call_outside(
     ):
         return
     if name in _HARMLESS:
+        for value in all_of(arguments):
+            reader.strict(value, here, expr)
         flow.add(result, LEAF)
     elif name in _ASKING:
         for value in arguments.given:
@@ -322,6 +332,8 @@ def _call_outside(
         options = replace(arguments, given=() if name == "jax.eval_shape" else arguments.given[1:])
         give_away(reader, options, spot, f"passed to {called(expr)}")
         transform = _TRANSFORMS[name]
+        if any(option.startswith("static_") for option in options.named):
+            reader.hash_parameters(arguments.given[0], expr)
         if transform == "call":
             rest = replace(arguments, given=arguments.given[1:])
             reader.call(arguments.given[0], rest, result, expr, here)
@@ -336,7 +348,7 @@ def _call_outside(
         box = box_for(reader, expr, _COPIES[name], spot)
         reader.elements(arguments.given[0], box.rest, here, expr)
         if box.kind == "set":
-            reader.shallow(box.rest, spot, "put into a set")
+            reader.leave_key(box.rest, spot, "put into a set")
         flow.add(result, box)
     elif name.rpartition(".")[2] in _EQUALITIES or name in _EQUALITIES:
         for other in arguments.given[1:]:

@@ -47,7 +47,7 @@ def call_method(
     elif name in ("get", "pop", "setdefault") and box.kind == "dict":
         box.shrinks = box.shrinks or name == "pop"
         for asked in arguments.given[:1]:
-            reader.shallow(asked, spot, "used as a key")
+            reader.leave_key(asked, spot, "used as a key")
         flow.load(flow.node(box), key, result)
         defaults = [*arguments.given[1:], *arguments.named.values()]
         if name != "pop" and not defaults:

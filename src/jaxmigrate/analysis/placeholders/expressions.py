@@ -62,7 +62,16 @@ def _attribute(reader: Reader, expr: ast.Attribute, here: Here, _form: Form) -> 
     owner = reader.value(expr.value, here)
     reader.strict(owner, here, expr)
     reader.attribute(owner, expr.attr, result, spot_of(expr, here.module))
+    reader.flow.listen(owner, lambda thing: _asked_property(reader, thing, expr.attr, here))
     return result
+
+
+def _asked_property(reader: Reader, thing: Thing, name: str, here: Here) -> None:
+    """To read a property is to call it, from here."""
+    if isinstance(thing, Box) and thing.cls is not None:
+        found = reader.classes.method(thing.cls, name)
+        if found is not None and isinstance(found[0].node, ast.FunctionDef):
+            reader.called_from(found[0].node, here)
 
 
 def _subscript(reader: Reader, expr: ast.Subscript, here: Here, _form: Form) -> Node:
@@ -186,20 +195,29 @@ def _compare(reader: Reader, expr: ast.Compare, here: Here, _form: Form) -> Node
         return reader.flow.node(LEAF)
     sides = [expr.left, *expr.comparators]
     spot = spot_of(expr, here.module)
-    equal = all(isinstance(op, ast.Eq | ast.NotEq) for op in expr.ops)
     values = [reader.value(side, here, Form.ARGUMENT) for side in sides]
-    if equal and len(values) == 2:
-        reader.equal(values[0], values[1], spot)
-    elif all(isinstance(op, ast.In | ast.NotIn) for op in expr.ops) and len(values) == 2:
-        reader.shallow(values[0], spot, "looked for in something")
-        reader.flow.listen(values[1], lambda t: _looked_in(reader, t, spot))
-    elif any(isinstance(op, ast.Is | ast.IsNot) for op in expr.ops):
-        for value in values:
-            reader.shallow(value, spot, "compared by is")
-    else:
-        for value in values:
-            reader.strict(value, here, expr)
+    for index, op in enumerate(expr.ops):
+        one, other = values[index : index + 2]
+        if isinstance(op, ast.Eq | ast.NotEq):
+            constants = (s for s in sides[index : index + 2] if isinstance(s, ast.Constant))
+            reader.equal(one, other, spot, by_array=all(c.value is None for c in constants))
+        elif isinstance(op, ast.In | ast.NotIn):
+            reader.leave_key(one, spot, "looked for in something")
+            reader.flow.listen(other, lambda t: _looked_in(reader, t, spot))
+        elif isinstance(op, ast.Is | ast.IsNot):
+            for value in (one, other):
+                reader.shallow(value, spot, "compared by is")
+        else:
+            for value in (one, other):
+                reader.strict(value, here, expr)
+                reader.flow.listen(value, lambda t: _ordered(reader, t, spot))
     return reader.flow.node(LEAF)
+
+
+def _ordered(reader: Reader, thing: Thing, spot: Spot) -> None:
+    """`<` of sequences compares their parts."""
+    if isinstance(thing, Box):
+        reader.leave(reader.flow.node(thing), spot, "compared by order")
 
 
 def _looked_in(reader: Reader, thing: Thing, spot: Spot) -> None:
@@ -236,7 +254,7 @@ def _sequence(
             value = reader.value(item, here, Form.BUILT)
             reader.flow.flow(value, node)
             if kind == "set":
-                reader.shallow(value, spot_of(item, here.module), "put into a set")
+                reader.leave_key(value, spot_of(item, here.module), "put into a set")
     return reader.flow.node(box)
 
 
@@ -268,7 +286,7 @@ def _comprehension(
     value = reader.value(item, inner, Form.BUILT)
     reader.flow.flow(value, box.rest)
     if isinstance(expr, ast.SetComp):
-        reader.shallow(value, spot_of(item, here.module), "put into a set")
+        reader.leave_key(value, spot_of(item, here.module), "put into a set")
     return reader.flow.node(box)
 
 

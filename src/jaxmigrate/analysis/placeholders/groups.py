@@ -27,6 +27,7 @@ from jaxmigrate.analysis.placeholders.sentinel import (
     spelled,
 )
 from jaxmigrate.analysis.placeholders.things import (
+    LEAF,
     Box,
     Form,
     Node,
@@ -307,6 +308,13 @@ class _Changes:
                     spot, f"the tree leaves sight at {spot.words}: compared with something"
                 )
 
+        for use in reader.hashed:
+            if not (sentinel.hashable and sentinel.equal) and members & set(_deep(use.node)):
+                group.problem(use.spot, f"{use.spot.words} is called with it, and hashes it")
+        for one, other, spot in reader.by_arrays:
+            if _meets_leaf(one, other, members):
+                group.problem(spot, f"{spot.words} compares it with what may be an array")
+
     def _tells_apart(self, classes: frozenset[str]) -> bool:
         """Whether neither None nor the sentinel is of one of the classes."""
         bases = self._sentinel.bases | {f"project.{self._sentinel.cls}"}
@@ -497,6 +505,14 @@ def _things_in(node: Node) -> Iterator[Thing]:
             if isinstance(thing, Box) and thing not in seen:
                 seen.add(thing)
                 waiting.extend([*thing.fields.values(), thing.rest])
+
+
+def _meets_leaf(one: Node, other: Node, members: set[Placeholder]) -> bool:
+    """Whether a placeholder is compared with a leaf; one in a container would be equal to no array."""
+    return any(
+        LEAF in left.things and members & set(_placeholders(right.things))
+        for left, right in ((one, other), (other, one))
+    )
 
 
 def _deep(node: Node) -> list[Placeholder]:

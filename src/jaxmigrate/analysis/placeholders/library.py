@@ -195,13 +195,14 @@ def _reduced(reader: Reader, arguments: Arguments, result: Node, expr: ast.AST, 
     leaf = reader.flow.node()
     none = none_is_leaf(reader, expr, 3, here)
     _leaves_into(reader, tree, leaf, none)
-    _ask_leaf(reader, tree, replace(arguments, given=()), expr, here)
+    _ask_leaf(reader, tree, replace(arguments, given=(tree, *arguments.given[3:4])), expr, here)
     carry = reader.flow.node()
     if none is not True:
         reader.flow.flow_unless_placeholder(leaf, carry)
     else:
         reader.flow.flow(leaf, carry)
-    for initial in arguments.given[2:3]:
+    initials = [*arguments.given[2:3], *(v for k, v in arguments.named.items() if k != "is_leaf")]
+    for initial in initials:
         reader.flow.flow(initial, carry)
     reader.call(function, Arguments((carry, leaf)), carry, expr, here)
     reader.flow.flow(carry, result)

@@ -22,6 +22,7 @@ from jaxmigrate.analysis.placeholders.objects import (
 )
 from jaxmigrate.analysis.placeholders.records import Annotation, Asker, Here, Leaving, Meeting, Use
 from jaxmigrate.analysis.placeholders.statements import read_block
+from jaxmigrate.analysis.placeholders.syntax import static_parameters
 from jaxmigrate.analysis.placeholders.things import (
     LEAF,
     Arguments,
@@ -43,6 +44,12 @@ from jaxmigrate.analysis.placeholders.things import (
 from jaxmigrate.analysis.project import Definition, Module, Project
 from jaxmigrate.analysis.scopes import Scope, all_parameters
 from jaxmigrate.analysis.trees.classes import Classes
+
+
+def _is_implicit(node: FunctionNode) -> bool:
+    """Whether Python calls a function where no call is seen: `__len__`, `__iter__`, `__exit__`."""
+    name = getattr(node, "name", "")
+    return name.startswith("__") and name not in ("__init__", "__call__", "__post_init__")
 
 
 class Reader:
@@ -70,6 +77,8 @@ class Reader:
         self.truths: list[Use] = []
         self.class_tests: list[Use] = []
         self.equalities: list[tuple[Node, Node, Spot]] = []
+        self.by_arrays: list[tuple[Node, Node, Spot]] = []
+        self.hashed: list[Use] = []
         self.opposite: dict[Box, tuple[Node, ...]] = {}
         self._stricts: list[tuple[Node, Here, Spot]] = []
         self._caught: set[FunctionNode] = set()
@@ -121,6 +130,9 @@ class Reader:
                 self.leave(thing.function, spot, words)
             elif isinstance(thing, Structure):
                 self.leave(thing.tree, spot, words)
+            elif isinstance(thing, Box) and thing.empty == "{}":
+                thing.empty = None
+                self.flow.add(thing.rest, Unseen(spot, "what may be put into an empty dictionary"))
 
         self.flow.deep(node, arrived)
 
@@ -151,7 +163,7 @@ class Reader:
 
     def _catch(self) -> None:
         """What fails for None where the failure is caught, there or in a caller, is asked for None by it."""
-        caught = set(self._caught)
+        caught = self._caught | {f for f in self.functions if _is_implicit(f)}
         waiting = list(caught)
         while waiting:
             more = self._calls_of.get(waiting.pop(), set()) - caught
@@ -271,11 +283,16 @@ class Reader:
 
         self.flow.listen(node, arrived)
 
-    def equal(self, one: Node, other: Node, spot: Spot) -> None:
-        """Two values are compared: what is a placeholder in one must stay one in the other."""
+    def equal(self, one: Node, other: Node, spot: Spot, *, by_array: bool = True) -> None:
+        """Two values are compared: what is a placeholder in one must stay one in the other.
+
+        `by_array` says that one of them may be an array, which compares each of its items.
+        """
         self.equalities.append((one, other, spot))
+        if by_array:
+            self.by_arrays.append((one, other, spot))
         for node in (one, other):
-            self.flow.listen(node, lambda thing: self._structure_compared(thing, spot))
+            self.flow.deep(node, lambda thing: self._structure_compared(thing, spot))
 
     def _structure_compared(self, thing: Thing, spot: Spot) -> None:
         if isinstance(thing, Structure):
@@ -293,10 +310,7 @@ class Reader:
         """Call a function of the project."""
         node = function.node
         self.called.add(node)
-        if here.trying:
-            self._caught.add(node)
-        if here.function is not None:
-            self._calls_of.setdefault(here.function, set()).add(node)
+        self.called_from(node, here)
         scope = function.module.scopes.scope_of[node]
         args = node.args
         positional = [*args.posonlyargs, *args.args]
@@ -361,7 +375,42 @@ class Reader:
     def key(self, expr: ast.expr, here: Here) -> None:
         """Read an expression that something is looked up by."""
         value = self.value(expr, here, Form.ARGUMENT)
-        self.shallow(value, spot_of(expr, here.module), "used as a key")
+        if not isinstance(expr, ast.Constant) or expr.value is None:
+            self.leave_key(value, spot_of(expr, here.module), "used as a key")
+
+    def leave_key(self, node: Node, spot: Spot, words: str) -> None:
+        """What is hashed or looked for is compared with what others hold, all that is in it included."""
+
+        def arrived(thing: Thing) -> None:
+            if isinstance(thing, Placeholder | Box | Structure):
+                self.leave(self.flow.node(thing), spot, words)
+
+        self.flow.listen(node, arrived)
+
+    def hash_parameters(self, node: Node, options: ast.AST) -> None:
+        """The arguments of a function are hashed: those that `static_…` of a call name, all for a cache."""
+        names, numbers = static_parameters(options)
+
+        def arrived(thing: Thing) -> None:
+            if not isinstance(thing, Function):
+                return
+            scope = thing.module.scopes.scope_of[thing.node]
+            args = thing.node.args
+            positional = [*args.posonlyargs, *args.args]
+            for parameter in all_parameters(args):
+                index = positional.index(parameter) if parameter in positional else None
+                if names is None or parameter.arg in names or index in numbers:
+                    variable = self.variable(scope, parameter.arg)
+                    self.hashed.append(Use(variable, spot_of(thing.node, thing.module)))
+
+        self.flow.listen(node, arrived)
+
+    def called_from(self, node: FunctionNode, here: Here) -> None:
+        """A function is called from somewhere: its errors may be caught there."""
+        if here.trying:
+            self._caught.add(node)
+        if here.function is not None:
+            self._calls_of.setdefault(here.function, set()).add(node)
 
     def truth(self, expr: ast.expr, here: Here) -> None:
         """Read an expression that is asked whether it is true."""

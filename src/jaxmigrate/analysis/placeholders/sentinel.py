@@ -134,8 +134,21 @@ def of_definition(definition: Definition, project: Project) -> Sentinel:
         falsy=is_tuple and "__bool__" not in methods and "__len__" not in methods,
         equal=is_tuple or is_dataclass or "__eq__" in methods,
         hashable=is_tuple or "__hash__" in methods or not (is_dataclass or "__eq__" in methods),
-        bases=frozenset({"builtins.tuple"}) if is_tuple else frozenset(),
+        bases=frozenset({"builtins.tuple"} if is_tuple else ()) | _lineage(definition, project),
     )
+
+
+def _lineage(definition: Definition, project: Project) -> frozenset[str]:
+    """The classes that a class inherits from, "?" among them for one that is not known."""
+    found: set[str] = set()
+    for owner in Classes(project).lineage(definition):
+        assert isinstance(owner.node, ast.ClassDef)
+        found.add(f"project.{owner.node.name}")
+        for base in owner.node.bases:
+            for entity in project.resolve(base, owner.scope, owner.module):
+                if isinstance(entity, External):
+                    found.add(entity.name)
+    return frozenset(found)
 
 
 def spelled(sentinel: Sentinel, module: Module, project: Project) -> Spelling | Unspeakable:

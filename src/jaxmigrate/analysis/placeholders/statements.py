@@ -17,6 +17,7 @@ from jaxmigrate.analysis.placeholders.syntax import (
     home_of,
     is_generator,
     key_at,
+    leaves_early,
     suppresses,
     words_of,
 )
@@ -36,15 +37,14 @@ from jaxmigrate.analysis.project import Definition
 if TYPE_CHECKING:
     from jaxmigrate.analysis.placeholders.reading import Reader
 
-_HARMLESS_DECORATORS: Final = PROPERTIES | {
+_CACHES: Final = frozenset({"functools.lru_cache", "functools.cache"})
+_HARMLESS_DECORATORS: Final = (PROPERTIES | _CACHES) | {
     "builtins.staticmethod",
     "builtins.classmethod",
     "functools.wraps",
     "abc.abstractmethod",
     "typing.override",
     "typing.overload",
-    "functools.lru_cache",
-    "functools.cache",
 }
 
 
@@ -91,12 +91,14 @@ def _with(reader: Reader, node: ast.With | ast.AsyncWith, here: Here) -> None:
         if item.optional_vars is not None:
             unseen = Unseen(spot, "a with")
             assign(reader, item.optional_vars, reader.flow.node(unseen), here)
-    catching = any(suppresses(item.context_expr) for item in node.items)
+    place = reader.place(here)
+    catching = any(suppresses(item.context_expr, place) for item in node.items)
     read_block(reader, node.body, replace(here, trying=here.trying or catching))
 
 
 def _try(reader: Reader, node: ast.Try | ast.TryStar, here: Here) -> Here:
     catching = any(catches(handler.type) for handler in node.handlers)
+    catching = catching or leaves_early(node.finalbody)
     read_block(reader, node.body, replace(here, trying=here.trying or catching))
     here = replace(here, narrow=without(here.narrow, bound_in(node)))
     for handler in node.handlers:
@@ -213,6 +215,8 @@ def _function(reader: Reader, node: ast.FunctionDef | ast.AsyncFunctionDef, here
 def _decorate(reader: Reader, decorator: ast.expr, value: Node, here: Here) -> Node:
     called = decorator.func if isinstance(decorator, ast.Call) else decorator
     name = reader.project.name_of(called, here.scope, here.module) or ""
+    if name in _CACHES:
+        reader.hash_parameters(value, ast.Constant(None))
     if name in _HARMLESS_DECORATORS or name.startswith("pytest.mark"):
         return value
     result = reader.flow.node()
