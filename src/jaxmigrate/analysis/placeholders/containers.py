@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Final
 
-from jaxmigrate.analysis.placeholders.arguments import box_for, called, give_away
+from jaxmigrate.analysis.placeholders.arguments import all_of, box_for, called, give_away
 from jaxmigrate.analysis.placeholders.operators import fill_from, loosen, shrink
 from jaxmigrate.analysis.placeholders.records import Here
 from jaxmigrate.analysis.placeholders.things import (
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from jaxmigrate.analysis.placeholders.reading import Reader
 
 
+_CHANGING: Final = ("setdefault", "update", "append", "insert", "extend")
 _LOOKING: Final = ("count", "index")
 
 
@@ -35,6 +36,9 @@ def call_method(
     box, name, flow = method.box, method.name, reader.flow
     spot = spot_of(expr, here.module)
     key = _constant_key(expr)
+    if name in _CHANGING:
+        for value in all_of(arguments):
+            reader.note_stored(value)
     nothing = Placeholder(spot, Form.IMPLICIT, expr, here.module)
     if name == "_replace":
         image, _ = reader.image(box, ("replace", expr))

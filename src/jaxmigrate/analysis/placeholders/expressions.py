@@ -11,14 +11,16 @@ from jaxmigrate.analysis.placeholders.calling import read_call
 from jaxmigrate.analysis.placeholders.narrowing import (
     asked_for_none,
     bound_in,
+    is_shaky,
     key_of,
+    names_of,
     told,
     without,
 )
 from jaxmigrate.analysis.placeholders.objects import read_name
 from jaxmigrate.analysis.placeholders.operators import combined, sliced
 from jaxmigrate.analysis.placeholders.records import Asker, Here, Use
-from jaxmigrate.analysis.placeholders.statements import assign
+from jaxmigrate.analysis.placeholders.statements import assign, knowing
 from jaxmigrate.analysis.placeholders.syntax import home_of, key_at, words_of
 from jaxmigrate.analysis.placeholders.things import (
     LEAF,
@@ -44,6 +46,12 @@ def read_value(reader: Reader, expr: ast.expr, here: Here, form: Form = Form.BOU
         return node
     narrowed = reader.flow.node()
     reader.flow.flow_unless_placeholder(node, narrowed)
+    key = key_of(expr)
+    if key in here.weak:
+        if any(is_shaky(name, here.scope, here.module) for name in names_of(key)):
+            return node
+        if not isinstance(expr, ast.Name):
+            reader.flow_what_was_stored(node, narrowed)
     return narrowed
 
 
@@ -106,8 +114,10 @@ def _conditional(reader: Reader, expr: ast.IfExp, here: Here, form: Form) -> Nod
     reader.truth(expr.test, here)
     said = told(expr.test, reader.place(here))
     result = reader.flow.node()
-    reader.flow.flow(reader.value(expr.body, here.knowing(said.if_true), form), result)
-    reader.flow.flow(reader.value(expr.orelse, here.knowing(said.if_false), form), result)
+    then = knowing(reader, here, said.if_true, expr.test, expr.body)
+    other = knowing(reader, here, said.if_false, expr.test, expr.orelse)
+    reader.flow.flow(reader.value(expr.body, then, form), result)
+    reader.flow.flow(reader.value(expr.orelse, other, form), result)
     return result
 
 
@@ -155,7 +165,8 @@ def read_truth(reader: Reader, expr: ast.expr, here: Here) -> None:
         for part in expr.values:
             reader.truth(part, narrow)
             said = told(part, reader.place(narrow))
-            narrow = narrow.knowing(said.if_true if isinstance(expr.op, ast.And) else said.if_false)
+            known = said.if_true if isinstance(expr.op, ast.And) else said.if_false
+            narrow = knowing(reader, narrow, known, *expr.values)
     elif isinstance(expr, ast.UnaryOp) and isinstance(expr.op, ast.Not):
         reader.truth(expr.operand, here)
     else:
@@ -172,7 +183,8 @@ def _bool(reader: Reader, expr: ast.BoolOp, here: Here, form: Form) -> Node:
         else:
             reader.flow.flow(value, result)
         said = told(part, reader.place(here))
-        here = here.knowing(said.if_true if isinstance(expr.op, ast.And) else said.if_false)
+        known = said.if_true if isinstance(expr.op, ast.And) else said.if_false
+        here = knowing(reader, here, known, *expr.values)
     reader.flow.flow(reader.value(expr.values[-1], here, form), result)
     return result
 
@@ -275,7 +287,8 @@ def _comprehension(
         assign(reader, generator.target, items, inner)
         for condition in generator.ifs:
             reader.truth(condition, inner)
-            inner = inner.knowing(told(condition, reader.place(inner)).if_true)
+            known = told(condition, reader.place(inner)).if_true
+            inner = knowing(reader, inner, known, expr)
     kind = "dict" if isinstance(expr, ast.DictComp) else "list"
     box = Box(kind, spot_of(expr, here.module))
     if isinstance(expr, ast.DictComp):

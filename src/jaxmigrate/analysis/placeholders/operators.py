@@ -29,6 +29,7 @@ def loosen(reader: Reader, box: Box) -> None:
     """The parts of a sequence may move: each may stand anywhere."""
     if box.kind in ("list", "set") and not box.loose:
         box.loose = True
+        reader.note_stored(reader.flow.node(box))
         box.watch(lambda _, part: reader.flow.flow(part, box.rest))
 
 
@@ -81,6 +82,7 @@ def change_in_place(
 ) -> Node:
     """What stands for the target of `+=` and its like afterwards."""
     result = combined(reader, (owner, value), node.op, node, here)
+    reader.note_stored(value)
     spot = spot_of(node, here.module)
 
     def arrived(thing: Thing) -> None:

@@ -14,6 +14,7 @@ from jaxmigrate.analysis.on_none import Place
 from jaxmigrate.analysis.placeholders.calling import call_thing
 from jaxmigrate.analysis.placeholders.expressions import read_truth, read_value
 from jaxmigrate.analysis.placeholders.flow import Flow
+from jaxmigrate.analysis.placeholders.narrowing import disturbs
 from jaxmigrate.analysis.placeholders.objects import (
     merge_parts,
     read_attribute,
@@ -80,6 +81,9 @@ class Reader:
         self.by_arrays: list[tuple[Node, Node, Spot]] = []
         self.hashed: list[Use] = []
         self.opposite: dict[Box, tuple[Node, ...]] = {}
+        self._stored = Node()
+        self._stored_parts: Node | None = None
+        self._disturbing: dict[ast.AST, bool] = {}
         self._stricts: list[tuple[Node, Here, Spot]] = []
         self._caught: set[FunctionNode] = set()
         self._calls_of: dict[FunctionNode, set[FunctionNode]] = {}
@@ -386,6 +390,30 @@ class Reader:
                 self.leave(self.flow.node(thing), spot, words)
 
         self.flow.listen(node, arrived)
+
+    def note_stored(self, node: Node) -> None:
+        """What is at a node is put into something that others may hold."""
+        self.flow.flow(node, self._stored)
+
+    def flow_what_was_stored(self, source: Node, target: Node) -> None:
+        """The placeholders at `source` that were put there after it was made are at `target`."""
+        if self._stored_parts is None:
+            parts = self._stored_parts = self.flow.node()
+            self.flow.deep(self._stored, lambda thing: self.flow.add(parts, thing))
+        stored = self._stored_parts
+
+        def arrived(thing: Thing) -> None:
+            if isinstance(thing, Placeholder) and thing in source.things and thing in stored.things:
+                self.flow.add(target, thing)
+
+        self.flow.listen(source, arrived)
+        self.flow.listen(stored, arrived)
+
+    def disturbs(self, node: ast.AST, here: Here) -> bool:
+        """Whether something may run in a node that changes what others hold."""
+        if node not in self._disturbing:
+            self._disturbing[node] = disturbs(node, self.place(here))
+        return self._disturbing[node]
 
     def hash_parameters(self, node: Node, options: ast.AST) -> None:
         """The arguments of a function are hashed: those that `static_…` of a call name, all for a cache."""

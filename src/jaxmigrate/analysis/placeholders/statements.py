@@ -37,6 +37,10 @@ from jaxmigrate.analysis.project import Definition
 if TYPE_CHECKING:
     from jaxmigrate.analysis.placeholders.reading import Reader
 
+_COMPOUND: Final = (
+    *(ast.If, ast.While, ast.For, ast.AsyncFor, ast.With, ast.AsyncWith, ast.Try, ast.TryStar),
+    *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Match),
+)
 _CACHES: Final = frozenset({"functools.lru_cache", "functools.cache"})
 _HARMLESS_DECORATORS: Final = (PROPERTIES | _CACHES) | {
     "builtins.staticmethod",
@@ -56,10 +60,24 @@ def read_block(reader: Reader, body: Sequence[ast.stmt], here: Here) -> Here:
 
 
 def _statement(reader: Reader, node: ast.stmt, here: Here) -> Here:
+    before = here.narrow
+    disturbing = bool(before) and reader.disturbs(node, here)
+    if disturbing and not isinstance(node, _COMPOUND):
+        here = here.weakened(before)
     behind = _READERS.get(type(node), _other)(reader, node, here) or here
+    if disturbing:
+        behind = behind.weakened(before)
     if isinstance(node, ast.If) or not behind.narrow:
         return behind
     return replace(behind, narrow=without(behind.narrow, bound_in(node)))
+
+
+def knowing(reader: Reader, here: Here, narrow: frozenset[str], *nodes: ast.AST) -> Here:
+    """The same place with more known, which is not sure if something in `nodes` may change it."""
+    here = here.knowing(narrow)
+    if here.narrow and any(reader.disturbs(node, here) for node in nodes):
+        return here.weakened(here.narrow)
+    return here
 
 
 def _assign(reader: Reader, node: ast.Assign, here: Here) -> None:
@@ -70,13 +88,16 @@ def _assign(reader: Reader, node: ast.Assign, here: Here) -> None:
 
 def _while(reader: Reader, node: ast.While, here: Here) -> None:
     inner = replace(here, narrow=without(here.narrow, bound_in(node)))
+    inner = knowing(reader, inner, frozenset(), node)
     reader.truth(node.test, inner)
-    read_block(reader, node.body, inner.knowing(told(node.test, reader.place(inner)).if_true))
+    known = told(node.test, reader.place(inner)).if_true
+    read_block(reader, node.body, knowing(reader, inner, known, node.test))
     read_block(reader, node.orelse, inner)
 
 
 def _for(reader: Reader, node: ast.For | ast.AsyncFor, here: Here) -> None:
     inner = replace(here, narrow=without(here.narrow, bound_in(node)))
+    inner = knowing(reader, inner, frozenset(), node)
     items = reader.flow.node()
     reader.elements(reader.value(node.iter, here), items, here, node.iter)
     assign(reader, node.target, items, inner)
@@ -114,7 +135,7 @@ def _try(reader: Reader, node: ast.Try | ast.TryStar, here: Here) -> Here:
 
 def _assert(reader: Reader, node: ast.Assert, here: Here) -> Here:
     reader.truth(node.test, here)
-    here = here.knowing(told(node.test, reader.place(here)).if_true)
+    here = knowing(reader, here, told(node.test, reader.place(here)).if_true, node.test)
     if node.msg is not None:
         reader.value(node.msg, here)
     return here
@@ -154,13 +175,13 @@ def _match_case(reader: Reader, case: ast.match_case, here: Here) -> None:
 def _if(reader: Reader, node: ast.If, here: Here) -> Here:
     reader.truth(node.test, here)
     said = told(node.test, reader.place(here))
-    then = read_block(reader, node.body, here.knowing(said.if_true))
-    other = read_block(reader, node.orelse, here.knowing(said.if_false))
-    if leaves(node.body):
-        return replace(here, narrow=other.narrow)
-    if leaves(node.orelse):
-        return replace(here, narrow=then.narrow)
-    return replace(here, narrow=then.narrow & other.narrow)
+    then = read_block(reader, node.body, knowing(reader, here, said.if_true, node.test))
+    other = read_block(reader, node.orelse, knowing(reader, here, said.if_false, node.test))
+    if leaves(node.body, reader.place(here)):
+        return replace(here, narrow=other.narrow, weak=other.weak)
+    if leaves(node.orelse, reader.place(here)):
+        return replace(here, narrow=then.narrow, weak=then.weak)
+    return replace(here, narrow=then.narrow & other.narrow, weak=then.weak | other.weak)
 
 
 def _return(reader: Reader, node: ast.Return, here: Here) -> None:
@@ -202,7 +223,7 @@ def _function(reader: Reader, node: ast.FunctionDef | ast.AsyncFunctionDef, here
     read_block(reader, node.body, Here(here.module, scope, function=node))
     if is_generator(node):
         reader.flow.add(result, Unseen(spot_of(node, here.module), f"the generator {node.name}()"))
-    elif not leaves(node.body):
+    elif not leaves(node.body, reader.place(here)):
         last = node.body[-1]
         spot = spot_of(last, here.module)
         reader.flow.add(result, Placeholder(spot, Form.IMPLICIT, node, here.module))
@@ -274,9 +295,12 @@ def assign(reader: Reader, target: ast.expr, value: Node, here: Here) -> None:
             items = reader.flow.node()
             reader.elements(value, items, here, target)
             value = items
+        reader.note_stored(value)
         reader.store(owner, key_at(target.slice), value, spot_of(target, here.module))
     elif isinstance(target, ast.Attribute):
         owner = reader.value(target.value, here)
+        if getattr(here.function, "name", "") != "__init__":
+            reader.note_stored(value)
         reader.store(owner, target.attr, value, spot_of(target, here.module))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from jaxmigrate.analysis.on_none import Place
 from jaxmigrate.analysis.placeholders.things import ANY, Form, Key
+from jaxmigrate.analysis.project import Definition
 from jaxmigrate.analysis.scopes import Scope
 
 _OTHER_ERRORS = frozenset(
@@ -94,8 +95,22 @@ def catches(classes: ast.expr | None) -> bool:
 def suppresses(context: ast.expr, place: Place) -> bool:
     """Whether a `with` of this expression may go on after an error, as that of `suppress(…)` does."""
     function = context.func if isinstance(context, ast.Call) else context
+    found = place.project.resolve(function, place.scope, place.module)
+    if found and all(isinstance(e, Definition) and _lets_errors_pass(e.node) for e in found):
+        return False
     name = place.project.name_of(function, place.scope, place.module) or ""
     return name not in _PASSING and not name.startswith(_PASSING_MODULES)
+
+
+def _lets_errors_pass(node: ast.AST) -> bool:
+    """Whether an own context manager never says that an error is to be forgotten."""
+    if isinstance(node, ast.ClassDef):
+        exits = [s for s in node.body if getattr(s, "name", "") == "__exit__"]
+        returned = [n.value for s in exits for n in ast.walk(s) if isinstance(n, ast.Return)]
+        says_no = (v is None or (isinstance(v, ast.Constant) and not v.value) for v in returned)
+        return bool(exits) and all(says_no)
+    inner = [n for n in ast.walk(node) if isinstance(n, ast.Try | ast.TryStar | ast.With)]
+    return isinstance(node, ast.FunctionDef) and bool(node.decorator_list) and not inner
 
 
 def leaves_early(block: Sequence[ast.stmt]) -> bool:
