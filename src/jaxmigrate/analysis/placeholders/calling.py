@@ -36,13 +36,13 @@ if TYPE_CHECKING:
     from jaxmigrate.analysis.placeholders.reading import Reader
 
 _TRANSFORMS: Final = {
-    "jax.jit": "",
-    "jax.pjit": "",
-    "jax.vmap": "",
-    "jax.pmap": "",
-    "jax.checkpoint": "",
-    "jax.remat": "",
-    "jax.named_call": "",
+    "jax.jit": "same",
+    "jax.pjit": "same",
+    "jax.vmap": "same",
+    "jax.pmap": "same",
+    "jax.checkpoint": "same",
+    "jax.remat": "same",
+    "jax.named_call": "same",
     "jax.eval_shape": "call",
     "jax.grad": "grad",
     "jax.value_and_grad": "value_and_grad",
@@ -179,6 +179,7 @@ def _arguments(reader: Reader, expr: ast.Call, here: Here, form: Form) -> Argume
         value = reader.value(keyword.value, here, form)
         if keyword.arg is None:
             double = double or reader.flow.node()
+            reader.strict(value, here, expr)
             reader.flow.load(value, ANY, double)
         else:
             named[keyword.arg] = value
@@ -279,7 +280,10 @@ def _call_wrapped(
         arguments.double or before.double,
         arguments.wrappers + 1,
     )
-    if not thing.transform:
+    if thing.transform == "same":
+        for node in all_of(arguments):
+            reader.note_tree(node)
+    if thing.transform in ("", "same"):
         reader.call(thing.function, joined, result, expr, here)
         return
     given = reader.flow.node()
@@ -334,10 +338,13 @@ def _call_outside(
         transform = _TRANSFORMS[name]
         if any(option.startswith("static_") for option in options.named):
             reader.hash_parameters(arguments.given[0], expr)
+            transform = ""
         if transform == "call":
             rest = replace(arguments, given=arguments.given[1:])
             reader.call(arguments.given[0], rest, result, expr, here)
-        elif transform and ("argnums" in arguments.named or len(arguments.given) > 1):
+        elif transform.endswith("grad") and (
+            "argnums" in arguments.named or len(arguments.given) > 1
+        ):
             give_away(reader, arguments, spot, f"passed to {called(expr)}")
             flow.add(result, Unseen(spot, "a gradient by argnums"))
         else:

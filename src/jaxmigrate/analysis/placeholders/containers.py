@@ -85,6 +85,7 @@ def call_method(
         box.empty = None
         flow.add(result, nothing)
         for source in arguments.given:
+            reader.strict(source, here, expr)
             fill_from(reader, source, box)
         for field, value in arguments.named.items():
             flow.flow(value, box.field(field))

@@ -106,7 +106,8 @@ def _looked_up(reader: Reader, thing: Thing, expr: ast.Subscript, result: Node, 
 def _slice(reader: Reader, expr: ast.Slice, here: Here, _form: Form) -> Node:
     for bound in (expr.lower, expr.upper, expr.step):
         if bound is not None:
-            reader.value(bound, here)
+            value = reader.value(bound, here)
+            reader.shallow(value, spot_of(bound, here.module), "used as a bound of a slice")
     return reader.flow.node(LEAF)
 
 
@@ -215,6 +216,7 @@ def _compare(reader: Reader, expr: ast.Compare, here: Here, _form: Form) -> Node
             reader.equal(one, other, spot, by_array=all(c.value is None for c in constants))
         elif isinstance(op, ast.In | ast.NotIn):
             reader.leave_key(one, spot, "looked for in something")
+            reader.strict(other, here, expr)
             reader.flow.listen(other, lambda t: _looked_in(reader, t, spot))
         elif isinstance(op, ast.Is | ast.IsNot):
             for value in (one, other):
@@ -239,12 +241,15 @@ def _looked_in(reader: Reader, thing: Thing, spot: Spot) -> None:
 
 
 def _dict(reader: Reader, expr: ast.Dict, here: Here, _form: Form) -> Node:
-    box = Box("dict", spot_of(expr, here.module), empty=None if expr.keys else "{}")
+    empty = None if expr.keys else "{}"
+    box = Box("dict", spot_of(expr, here.module), empty=empty, shrinks=not expr.keys)
     result = reader.flow.node()
     for key, item in zip(expr.keys, expr.values, strict=True):
         if key is None:
-            reader.flow.flow(reader.value(item, here), result)
-            reader.merge(reader.value(item, here), box)
+            source = reader.value(item, here)
+            reader.strict(source, here, expr)
+            reader.flow.flow(source, result)
+            reader.merge(source, box)
             continue
         reader.key(key, here)
         reader.flow.flow(reader.value(item, here, Form.BUILT), box.field(key_at(key)))

@@ -278,7 +278,7 @@ class _Changes:
         """Those that are in trees, in objects that are trees, or in what is compared with one."""
         if self._in_objects is None:
             self._in_objects = set(_in_tree_objects(self._reader))
-        found = members & (self._reader.in_trees | self._in_objects)
+        found = members & (self._reader.in_trees | self._reader.as_trees | self._in_objects)
         for one, other, _ in self._reader.equalities:
             compared = {*_deep(one), *_deep(other)} & members
             if compared & found:

@@ -231,11 +231,13 @@ def _dict(reader: Reader, arguments: Arguments, result: Node, expr: ast.AST, her
     box = box_for(reader, expr, "dict", spot_of(expr, here.module))
     if not all_of(arguments):
         box.empty = "{}"
+        box.shrinks = True
     for name, value in arguments.named.items():
         reader.flow.flow(value, box.field(name))
     if arguments.double is not None:
         reader.flow.flow(arguments.double, box.rest)
     for source in arguments.given:
+        reader.strict(source, here, expr)
         fill_from(reader, source, box)
     reader.flow.add(result, box)
     return True

@@ -74,6 +74,7 @@ class Reader:
         self.annotations: list[Annotation] = []
         self.leavings: dict[Placeholder, list[Leaving]] = {}
         self.in_trees: set[Placeholder] = set()
+        self.as_trees: set[Placeholder] = set()
         self.meetings: list[Meeting] = []
         self.truths: list[Use] = []
         self.class_tests: list[Use] = []
@@ -160,6 +161,15 @@ class Reader:
                 thing.watch(lambda _, part: self.flow.deep(part, arrived, seen_by_jax=True))
 
         self.flow.listen(node, box)
+
+    def note_tree(self, node: Node) -> None:
+        """What is at a node is taken for a tree by a function of JAX."""
+
+        def arrived(thing: Thing) -> None:
+            if isinstance(thing, Placeholder):
+                self.as_trees.add(thing)
+
+        self.flow.deep(node, arrived, seen_by_jax=True)
 
     def strict(self, node: Node, here: Here, expr: ast.AST) -> None:
         """A use that fails for None: harmless, unless the failure is caught."""
@@ -351,7 +361,7 @@ class Reader:
     def _extra(self, function: Function, arg: ast.arg, kind: str) -> Box:
         """The box of what `*args` or `**kwargs` takes."""
         if arg not in self.objects:
-            self.objects[arg] = Box(kind, spot_of(arg, function.module))
+            self.objects[arg] = Box(kind, spot_of(arg, function.module), shrinks=True)
         scope = function.module.scopes.scope_of[function.node]
         self.flow.add(self.variable(scope, arg.arg), self.objects[arg])
         return self.objects[arg]

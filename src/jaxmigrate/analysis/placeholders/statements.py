@@ -149,6 +149,7 @@ def _delete(reader: Reader, node: ast.Delete, here: Here) -> None:
     for target in node.targets:
         if isinstance(target, ast.Subscript):
             owner = reader.value(target.value, here)
+            reader.strict(owner, here, target)
             reader.flow.listen(owner, lambda thing: shrink(reader, thing))
 
 
@@ -278,6 +279,7 @@ def assign(reader: Reader, target: ast.expr, value: Node, here: Here) -> None:
     elif isinstance(target, ast.Starred):
         assign(reader, target.value, value, here)
     elif isinstance(target, ast.Tuple | ast.List):
+        reader.strict(value, here, target)
         starred = any(isinstance(item, ast.Starred) for item in target.elts)
         for index, item in enumerate(target.elts):
             part = reader.flow.node()
@@ -290,6 +292,7 @@ def assign(reader: Reader, target: ast.expr, value: Node, here: Here) -> None:
     elif isinstance(target, ast.Subscript):
         reader.key(target.slice, here)
         owner = reader.value(target.value, here)
+        reader.strict(owner, here, target)
         if isinstance(target.slice, ast.Slice):
             reader.flow.listen(owner, lambda thing: shrink(reader, thing))
             items = reader.flow.node()
@@ -299,6 +302,7 @@ def assign(reader: Reader, target: ast.expr, value: Node, here: Here) -> None:
         reader.store(owner, key_at(target.slice), value, spot_of(target, here.module))
     elif isinstance(target, ast.Attribute):
         owner = reader.value(target.value, here)
+        reader.strict(owner, here, target)
         if getattr(here.function, "name", "") != "__init__":
             reader.note_stored(value)
         reader.store(owner, target.attr, value, spot_of(target, here.module))

@@ -103,8 +103,8 @@ class Box:
     object; `children` the attributes that JAX sees, None if it sees all. `sealed` says that JAX takes
     the whole for a leaf. `made` is where it comes from, `origin` the box that maps and copies made it
     of. `empty` is the source text of a container that nothing was put into; `shrinks` says that
-    parts are taken out, `loose` that they may move; `positions` are the names of a NamedTuple's parts,
-    in order. `sources` are the boxes whose parts were copied.
+    parts are taken out, or come later, `loose` that they may move; `positions` are the names of a
+    NamedTuple's parts, in order. `sources` are the boxes whose parts were copied.
     """
 
     kind: str
