@@ -149,3 +149,12 @@ def test_a_run_that_meets_nothing_loads_no_rich(tmp_path: Path) -> None:
 def test_the_search_path_of_these_tests_holds_both_packages() -> None:
     names = {path.name for place in SEARCH_PATH.split(":") for path in Path(place).iterdir()}
     assert {"jaxmigrate", "jaxmigrate_codemods"} <= names
+
+
+@pytest.mark.parametrize("name", ["rich", "libcst", "pathspec", "ntpath"])
+def test_what_is_migrated_is_not_imported_whatever_it_is_called(tmp_path: Path, name: str) -> None:
+    source = "import jax\n\nraise SystemExit('imported')\njax.tree_map(f, t)\n"
+    (tmp_path / f"{name}.py").write_text(source)
+    answer = process("run", "--write", "--color", cwd=tmp_path)
+    assert answer.code == 0, answer.err
+    assert "jax.tree.map(f, t)" in (tmp_path / f"{name}.py").read_text()

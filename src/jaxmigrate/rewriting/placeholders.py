@@ -9,7 +9,7 @@ _LOOSE = (cst.Lambda, cst.IfExp, cst.BooleanOperation)
 
 def ask_for(node: cst.Comparison, cls: str, expr: str) -> cst.BaseExpression:
     """`x is None` or `x is not None`, asked of an object of `cls`, or of the empty `()` or `{}`."""
-    operand = node.left
+    operand = _bare(node.left)
     negated = isinstance(node.comparisons[0].operator, cst.IsNot)
     if cls:
         asked: cst.BaseExpression = cst.Call(
@@ -19,7 +19,17 @@ def ask_for(node: cst.Comparison, cls: str, expr: str) -> cst.BaseExpression:
         asked = _empty(operand, "tuple" if expr == "()" else "dict")
     if negated:
         asked = cst.UnaryOperation(cst.Not(), asked)
+    if node.left.lpar and not node.lpar and not asked.lpar:
+        # `if(x)is None`: what stands before may need no space because of the parenthesis.
+        asked = asked.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
     return asked.with_changes(lpar=[*node.lpar, *asked.lpar], rpar=[*asked.rpar, *node.rpar])
+
+
+def _bare(operand: cst.BaseExpression) -> cst.BaseExpression:
+    """A name or a part of something without its parentheses."""
+    if isinstance(operand, cst.Name | cst.Attribute | cst.Subscript | cst.Call):
+        return operand.with_changes(lpar=[], rpar=[])
+    return operand
 
 
 def _empty(operand: cst.BaseExpression, kind: str) -> cst.BaseExpression:

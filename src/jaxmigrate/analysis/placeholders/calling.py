@@ -36,13 +36,13 @@ if TYPE_CHECKING:
     from jaxmigrate.analysis.placeholders.reading import Reader
 
 _TRANSFORMS: Final = {
-    "jax.jit": "",
-    "jax.pjit": "",
-    "jax.vmap": "",
-    "jax.pmap": "",
-    "jax.checkpoint": "",
-    "jax.remat": "",
-    "jax.named_call": "",
+    "jax.jit": "same",
+    "jax.pjit": "same",
+    "jax.vmap": "same",
+    "jax.pmap": "same",
+    "jax.checkpoint": "same",
+    "jax.remat": "same",
+    "jax.named_call": "same",
     "jax.eval_shape": "call",
     "jax.grad": "grad",
     "jax.value_and_grad": "value_and_grad",
@@ -70,8 +70,19 @@ _CONTROL_FLOW: Final = frozenset(
     for name in ("associative_scan", "cond", "fori_loop", "map", "scan", "switch", "while_loop")
 )
 _GIVING_LEAVES: Final = frozenset(
-    f"builtins.{name}" for name in ("format", "hash", "issubclass", "print", "repr", "str")
+    f"builtins.{name}" for name in ("format", "hash", "issubclass", "repr", "str")
 )
+_GIVING_NOTHING: Final = frozenset(
+    {
+        *("builtins.print", "builtins.setattr", "builtins.delattr", "builtins.exec"),
+        *("numpy.copyto", "numpy.put", "numpy.place", "numpy.putmask", "numpy.fill_diagonal"),
+        *("numpy.random.seed", "numpy.random.shuffle", "numpy.save", "numpy.savez"),
+        *("jax.numpy.save", "jax.numpy.savez"),
+    }
+)
+_NO_NUMBERS: Final = ("numpy.testing.", "numpy.set", "jax.numpy.set_")
+"""Functions that give None."""
+_MAY_GIVE_TREES: Final = ("jax.lax.", "jax.scipy.")
 EMPTY_NODES: Final = frozenset({"optax.MaskedNode", "optax.EmptyState"})
 """Classes of libraries whose objects are empty pytrees."""
 _ABOUT_CLASSES: Final = (
@@ -147,8 +158,16 @@ def _classes_of(reader: Reader, expr: ast.expr, here: Here) -> frozenset[str]:
     }
     for entity in entities:
         if isinstance(entity, Definition) and isinstance(entity.node, ast.ClassDef):
-            names.add(f"project.{entity.node.name}")
+            own = any(_has_own_test(d) for d in reader.classes.lineage(entity))
+            names.add("?" if own else f"project.{entity.node.name}")
     return frozenset(names - {""}) or frozenset({"?"})
+
+
+def _has_own_test(definition: Definition) -> bool:
+    """Whether a class says by itself what is an object of it: a Protocol, one with a metaclass."""
+    assert isinstance(definition.node, ast.ClassDef)
+    bases = " ".join(ast.unparse(base) for base in definition.node.bases)
+    return bool(definition.node.keywords) or "Protocol" in bases or "ABC" in bases
 
 
 def _arguments(reader: Reader, expr: ast.Call, here: Here, form: Form) -> Arguments:
@@ -168,6 +187,7 @@ def _arguments(reader: Reader, expr: ast.Call, here: Here, form: Form) -> Argume
         value = reader.value(keyword.value, here, form)
         if keyword.arg is None:
             double = double or reader.flow.node()
+            reader.strict(value, here, expr)
             reader.flow.load(value, ANY, double)
         else:
             named[keyword.arg] = value
@@ -271,7 +291,10 @@ def _call_wrapped(
         arguments.double or before.double,
         arguments.wrappers + 1,
     )
-    if not thing.transform:
+    if thing.transform == "same":
+        for node in all_of(arguments):
+            reader.note_tree(node)
+    if thing.transform in ("", "same"):
         reader.call(thing.function, joined, result, expr, here)
         return
     given = reader.flow.node()
@@ -308,6 +331,14 @@ def _but_classes(reader: Reader, arguments: Arguments) -> Arguments:
     return replace(arguments, given=given, named=named)
 
 
+def _gives_trees(reader: Reader, thing: Thing, result: Node, expr: ast.AST, here: Here) -> None:
+    """`psum` and its like give a tree for a tree."""
+    if isinstance(thing, Box):
+        reader.flow.add(
+            result, Unseen(spot_of(expr, here.module), f"what {called(expr)} gives", True)
+        )
+
+
 def _call_outside(
     reader: Reader, name: str, arguments: Arguments, result: Node, expr: ast.AST, here: Here
 ) -> None:
@@ -323,6 +354,8 @@ def _call_outside(
     ):
         return
     if name in _HARMLESS:
+        for value in all_of(arguments):
+            reader.strict(value, here, expr)
         flow.add(result, LEAF)
     elif name in _ASKING:
         for value in arguments.given:
@@ -334,10 +367,15 @@ def _call_outside(
         options = replace(arguments, given=() if name == "jax.eval_shape" else arguments.given[1:])
         give_away(reader, options, spot, f"passed to {called(expr)}")
         transform = _TRANSFORMS[name]
+        if any(option.startswith("static_") for option in options.named):
+            reader.hash_parameters(arguments.given[0], expr)
+            transform = ""
         if transform == "call":
             rest = replace(arguments, given=arguments.given[1:])
             reader.call(arguments.given[0], rest, result, expr, here)
-        elif transform and ("argnums" in arguments.named or len(arguments.given) > 1):
+        elif transform.endswith("grad") and (
+            "argnums" in arguments.named or len(arguments.given) > 1
+        ):
             give_away(reader, arguments, spot, f"passed to {called(expr)}")
             flow.add(result, Unseen(spot, "a gradient by argnums"))
         else:
@@ -348,7 +386,7 @@ def _call_outside(
         box = box_for(reader, expr, _COPIES[name], spot)
         reader.elements(arguments.given[0], box.rest, here, expr)
         if box.kind == "set":
-            reader.shallow(box.rest, spot, "put into a set")
+            reader.leave_key(box.rest, spot, "put into a set")
         flow.add(result, box)
     elif name.rpartition(".")[2] in _EQUALITIES or name in _EQUALITIES:
         for other in arguments.given[1:]:
@@ -363,6 +401,12 @@ def _call_outside(
         for node in all_of(arguments) if about_trees else ():
             reader.mark(node)
         give_away(reader, arguments, spot, f"passed to {called(expr)}")
+        if name in _GIVING_NOTHING or name.startswith(_NO_NUMBERS):
+            flow.add(result, Placeholder(spot, Form.IMPLICIT, expr, here.module))
+            return
+        if name.startswith(_MAY_GIVE_TREES):
+            for node in all_of(arguments):
+                flow.listen(node, lambda thing: _gives_trees(reader, thing, result, expr, here))
         is_leaf = numeric or name == "jax.ShapeDtypeStruct" or name in _GIVING_LEAVES
         unseen = Unseen(spot, f"what {called(expr)} gives", about_trees)
         flow.add(result, LEAF if is_leaf else unseen)

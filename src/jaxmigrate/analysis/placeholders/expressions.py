@@ -13,13 +13,16 @@ from jaxmigrate.analysis.placeholders.namespaces import LOADED_MODULES, load_mod
 from jaxmigrate.analysis.placeholders.narrowing import (
     asked_for_none,
     bound_in,
+    is_shaky,
     key_of,
+    names_of,
     told,
     without,
 )
 from jaxmigrate.analysis.placeholders.objects import read_name
+from jaxmigrate.analysis.placeholders.operators import combined, sliced
 from jaxmigrate.analysis.placeholders.records import Asker, Here, Use
-from jaxmigrate.analysis.placeholders.statements import assign
+from jaxmigrate.analysis.placeholders.statements import assign, knowing
 from jaxmigrate.analysis.placeholders.syntax import home_of, key_at, words_of
 from jaxmigrate.analysis.placeholders.things import (
     LEAF,
@@ -47,6 +50,12 @@ def read_value(reader: Reader, expr: ast.expr, here: Here, form: Form = Form.BOU
         return node
     narrowed = reader.flow.node()
     reader.flow.flow_unless_placeholder(node, narrowed)
+    key = key_of(expr)
+    if key in here.weak:
+        if any(is_shaky(name, here.scope, here.module) for name in names_of(key)):
+            return node
+        if not isinstance(expr, ast.Name):
+            reader.flow_what_was_stored(node, narrowed)
     return narrowed
 
 
@@ -67,7 +76,16 @@ def _attribute(reader: Reader, expr: ast.Attribute, here: Here, _form: Form) -> 
     owner = reader.value(expr.value, here)
     reader.strict(owner, here, expr)
     reader.attribute(owner, expr.attr, result, spot_of(expr, here.module))
+    reader.flow.listen(owner, lambda thing: _asked_property(reader, thing, expr.attr, here))
     return result
+
+
+def _asked_property(reader: Reader, thing: Thing, name: str, here: Here) -> None:
+    """To read a property is to call it, from here."""
+    if isinstance(thing, Box) and thing.cls is not None:
+        found = reader.classes.method(thing.cls, name)
+        if found is not None and isinstance(found[0].node, ast.FunctionDef):
+            reader.called_from(found[0].node, here)
 
 
 def _subscript(reader: Reader, expr: ast.Subscript, here: Here, _form: Form) -> Node:
@@ -76,10 +94,11 @@ def _subscript(reader: Reader, expr: ast.Subscript, here: Here, _form: Form) -> 
     reader.strict(owner, here, expr)
     reader.key(expr.slice, here)
     if isinstance(expr.slice, ast.Slice):
-        reader.flow.flow_unless_placeholder(owner, result)
+        sliced(reader, owner, result, expr, here)
     else:
         reader.flow.load(owner, key_at(expr.slice), result)
         reader.flow.listen(owner, lambda thing: _loaded(reader, thing, expr, result, here))
+        reader.flow.listen(owner, lambda thing: _looked_up(reader, thing, expr, result, here))
     return result
 
 
@@ -88,10 +107,19 @@ def _loaded(reader: Reader, thing: Thing, expr: ast.Subscript, result: Node, her
         load_module(reader, expr.slice, result, expr, here)
 
 
+def _looked_up(reader: Reader, thing: Thing, expr: ast.Subscript, result: Node, here: Here) -> None:
+    """`x[k]` of an object that is no NamedTuple is what its class says."""
+    if isinstance(thing, Box) and thing.kind == "object" and not thing.positions:
+        spot = spot_of(expr, here.module)
+        reader.leave(reader.flow.node(thing), spot, "looked into by a method of its class")
+        reader.flow.add(result, Unseen(spot, "a part of an object"))
+
+
 def _slice(reader: Reader, expr: ast.Slice, here: Here, _form: Form) -> Node:
     for bound in (expr.lower, expr.upper, expr.step):
         if bound is not None:
-            reader.value(bound, here)
+            value = reader.value(bound, here)
+            reader.shallow(value, spot_of(bound, here.module), "used as a bound of a slice")
     return reader.flow.node(LEAF)
 
 
@@ -99,8 +127,9 @@ def _conditional(reader: Reader, expr: ast.IfExp, here: Here, form: Form) -> Nod
     reader.truth(expr.test, here)
     said = told(expr.test, reader.place(here))
     result = reader.flow.node()
-    body = reader.value(expr.body, here.knowing(said.if_true), form)
-    orelse = reader.value(expr.orelse, here.knowing(said.if_false), form)
+    then = knowing(reader, here, said.if_true, expr.test, expr.body)
+    other = knowing(reader, here, said.if_false, expr.test, expr.orelse)
+    body, orelse = reader.value(expr.body, then, form), reader.value(expr.orelse, other, form)
     reader.flow.flow(body, result)
     reader.flow.flow(orelse, result)
     asked = asked_for_none(expr.test)
@@ -163,7 +192,8 @@ def read_truth(reader: Reader, expr: ast.expr, here: Here) -> None:
         for part in expr.values:
             reader.truth(part, narrow)
             said = told(part, reader.place(narrow))
-            narrow = narrow.knowing(said.if_true if isinstance(expr.op, ast.And) else said.if_false)
+            known = said.if_true if isinstance(expr.op, ast.And) else said.if_false
+            narrow = knowing(reader, narrow, known, *expr.values)
     elif isinstance(expr, ast.UnaryOp) and isinstance(expr.op, ast.Not):
         reader.truth(expr.operand, here)
     else:
@@ -180,22 +210,20 @@ def _bool(reader: Reader, expr: ast.BoolOp, here: Here, form: Form) -> Node:
         else:
             reader.flow.flow(value, result)
         said = told(part, reader.place(here))
-        here = here.knowing(said.if_true if isinstance(expr.op, ast.And) else said.if_false)
+        known = said.if_true if isinstance(expr.op, ast.And) else said.if_false
+        here = knowing(reader, here, known, *expr.values)
     reader.flow.flow(reader.value(expr.values[-1], here, form), result)
     return result
 
 
 def _binary(reader: Reader, expr: ast.BinOp, here: Here, _form: Form) -> Node:
-    result = reader.flow.node(LEAF)
-    values = [reader.value(part, here) for part in (expr.left, expr.right)]
+    values = tuple(reader.value(part, here) for part in (expr.left, expr.right))
     operators(reader, values, spot_of(expr, here.module))
     for value in values:
         reader.strict(value, here, expr)
-        if isinstance(expr.op, ast.Add | ast.BitOr | ast.Mult):
-            reader.flow.flow_unless_placeholder(value, result)
-        elif isinstance(expr.op, ast.Mod):
+        if isinstance(expr.op, ast.Mod):
             reader.leave(value, spot_of(expr, here.module), "put into text")
-    return result
+    return combined(reader, values, expr.op, expr, here)
 
 
 def _compare(reader: Reader, expr: ast.Compare, here: Here, _form: Form) -> Node:
@@ -207,21 +235,31 @@ def _compare(reader: Reader, expr: ast.Compare, here: Here, _form: Form) -> Node
         return reader.flow.node(LEAF)
     sides = [expr.left, *expr.comparators]
     spot = spot_of(expr, here.module)
-    equal = all(isinstance(op, ast.Eq | ast.NotEq) for op in expr.ops)
     values = [reader.value(side, here, Form.ARGUMENT) for side in sides]
     operators(reader, values, spot)
-    if equal and len(values) == 2:
-        reader.equal(values[0], values[1], spot)
-    elif all(isinstance(op, ast.In | ast.NotIn) for op in expr.ops) and len(values) == 2:
-        reader.shallow(values[0], spot, "looked for in something")
-        reader.flow.listen(values[1], lambda t: _looked_in(reader, t, spot))
-    elif any(isinstance(op, ast.Is | ast.IsNot) for op in expr.ops):
-        for value in values:
-            reader.shallow(value, spot, "compared by is")
-    else:
-        for value in values:
-            reader.strict(value, here, expr)
+    for index, op in enumerate(expr.ops):
+        one, other = values[index : index + 2]
+        if isinstance(op, ast.Eq | ast.NotEq):
+            constants = (s for s in sides[index : index + 2] if isinstance(s, ast.Constant))
+            reader.equal(one, other, spot, by_array=all(c.value is None for c in constants))
+        elif isinstance(op, ast.In | ast.NotIn):
+            reader.leave_key(one, spot, "looked for in something")
+            reader.strict(other, here, expr)
+            reader.flow.listen(other, lambda t: _looked_in(reader, t, spot))
+        elif isinstance(op, ast.Is | ast.IsNot):
+            for value in (one, other):
+                reader.shallow(value, spot, "compared by is")
+        else:
+            for value in (one, other):
+                reader.strict(value, here, expr)
+                reader.flow.listen(value, lambda t: _ordered(reader, t, spot))
     return reader.flow.node(LEAF)
+
+
+def _ordered(reader: Reader, thing: Thing, spot: Spot) -> None:
+    """`<` of sequences compares their parts."""
+    if isinstance(thing, Box):
+        reader.leave(reader.flow.node(thing), spot, "compared by order")
 
 
 def _looked_in(reader: Reader, thing: Thing, spot: Spot) -> None:
@@ -231,12 +269,15 @@ def _looked_in(reader: Reader, thing: Thing, spot: Spot) -> None:
 
 
 def _dict(reader: Reader, expr: ast.Dict, here: Here, _form: Form) -> Node:
-    box = Box("dict", spot_of(expr, here.module), empty=None if expr.keys else "{}")
+    empty = None if expr.keys else "{}"
+    box = Box("dict", spot_of(expr, here.module), empty=empty, shrinks=not expr.keys)
     result = reader.flow.node()
     for key, item in zip(expr.keys, expr.values, strict=True):
         if key is None:
-            reader.flow.flow(reader.value(item, here), result)
-            reader.merge(reader.value(item, here), box)
+            source = reader.value(item, here)
+            reader.strict(source, here, expr)
+            reader.flow.flow(source, result)
+            reader.merge(source, box)
             continue
         reader.key(key, here)
         reader.flow.flow(reader.value(item, here, Form.BUILT), box.field(key_at(key)))
@@ -258,7 +299,7 @@ def _sequence(
             value = reader.value(item, here, Form.BUILT)
             reader.flow.flow(value, node)
             if kind == "set":
-                reader.shallow(value, spot_of(item, here.module), "put into a set")
+                reader.leave_key(value, spot_of(item, here.module), "put into a set")
     return reader.flow.node(box)
 
 
@@ -279,7 +320,8 @@ def _comprehension(
         assign(reader, generator.target, items, inner)
         for condition in generator.ifs:
             reader.truth(condition, inner)
-            inner = inner.knowing(told(condition, reader.place(inner)).if_true)
+            known = told(condition, reader.place(inner)).if_true
+            inner = knowing(reader, inner, known, expr)
     kind = "dict" if isinstance(expr, ast.DictComp) else "list"
     box = Box(kind, spot_of(expr, here.module))
     if isinstance(expr, ast.DictComp):
@@ -290,7 +332,7 @@ def _comprehension(
     value = reader.value(item, inner, Form.BUILT)
     reader.flow.flow(value, box.rest)
     if isinstance(expr, ast.SetComp):
-        reader.shallow(value, spot_of(item, here.module), "put into a set")
+        reader.leave_key(value, spot_of(item, here.module), "put into a set")
     return reader.flow.node(box)
 
 

@@ -27,6 +27,7 @@ from jaxmigrate.analysis.placeholders.sentinel import (
     spelled,
 )
 from jaxmigrate.analysis.placeholders.things import (
+    LEAF,
     Box,
     Form,
     Node,
@@ -136,6 +137,7 @@ class _Changes:
         self._evidence = evidence
         self._bounds = bounds
         self._parents: dict[Placeholder, Placeholder] = {}
+        self._in_objects: set[Placeholder] | None = None
         self._spellings: dict[Module, Spelling | Unspeakable] = {}
         self._compared = [
             (list(dict.fromkeys([*_things_in(one), *_things_in(other)])), spot)
@@ -259,15 +261,18 @@ class _Changes:
     def _examine(self, group: _Group) -> None:
         reader = self._reader
         members = set(group.placeholders)
+        in_trees = self._in_trees(members)
         if not reader.flow.is_settled:
             group.problem(group.placeholders[0].spot, "there is too much to follow in this project")
         for placeholder in sorted(members, key=_order):
             for leaving in reader.leavings.get(placeholder, ()):
                 group.problem(leaving.spot, f"the tree leaves sight at {_at(leaving)}")
             if not self._is_builder(placeholder):
-                words = f"a None that {_form(placeholder)} ({placeholder.spot.words}) comes to it"
-                group.problem(placeholder.spot, words)
+                group.problem(placeholder.spot, _whence(placeholder))
             else:
+                if placeholder not in in_trees:
+                    words = f"a None that is in no tree ({placeholder.spot.words}) comes to it"
+                    group.problem(placeholder.spot, words)
                 self._examine_place(group, placeholder.node, placeholder.module)
                 if self._is_default_without_hash(placeholder.node, placeholder.module):
                     words = (
@@ -288,10 +293,24 @@ class _Changes:
                 group.problem(spot, f"{spot.words} may ask about another {self._sentinel.text}")
             if not self._sentinel.cls and not _is_pure(asker.node.left):
                 spot = spot_of(asker.node, asker.module)
-                group.problem(spot, f"what {spot.words} asks about cannot be written twice")
+                text = self._sentinel.text
+                words = f"what {spot.words} asks about is no plain name or part"
+                why = f"to ask for {text} it would be written twice, which a class spares"
+                group.problem(spot, f"{words}, and {why}")
         for meeting in group.guards:
             self._examine_guard(group, meeting)
         self._examine_uses(group, members)
+
+    def _in_trees(self, members: set[Placeholder]) -> set[Placeholder]:
+        """Those that are in trees, in objects that are trees, or in what is compared with one."""
+        if self._in_objects is None:
+            self._in_objects = set(_in_tree_objects(self._reader))
+        found = members & (self._reader.in_trees | self._reader.as_trees | self._in_objects)
+        for one, other, _ in self._reader.equalities:
+            compared = {*_deep(one), *_deep(other)} & members
+            if compared & found:
+                found |= compared
+        return found
 
     def _examine_uses(self, group: _Group, members: set[Placeholder]) -> None:
         sentinel, reader = self._sentinel, self._reader
@@ -313,6 +332,13 @@ class _Changes:
                 group.problem(
                     spot, f"the tree leaves sight at {spot.words}: compared with something"
                 )
+
+        for use in reader.hashed:
+            if not (sentinel.hashable and sentinel.equal) and members & set(_deep(use.node)):
+                group.problem(use.spot, f"{use.spot.words} is called with it, and hashes it")
+        for one, other, spot in reader.by_arrays:
+            if _meets_leaf(one, other, members):
+                group.problem(spot, f"{spot.words} compares it with what may be an array")
 
     def _tells_apart(self, classes: frozenset[str]) -> bool:
         """Whether neither None nor the sentinel is of one of the classes."""
@@ -470,6 +496,29 @@ def _is_tree_part(placeholder: Placeholder, reader: Reader) -> bool:
     return written and placeholder in reader.in_trees
 
 
+def _in_tree_objects(reader: Reader) -> Iterator[Placeholder]:
+    """The placeholders that are parts of objects of classes that JAX sees into."""
+    for box in {t for node in reader.flow.nodes for t in node.things if isinstance(t, Box)}:
+        if box.cls is not None and not box.sealed:
+            for key, part in box.fields.items():
+                if box.sees(key):
+                    yield from _placeholders(part.things)
+
+
+def _whence(placeholder: Placeholder) -> str:
+    """Why a None that comes to a tree cannot be another."""
+    node, words = placeholder.node, placeholder.spot.words
+    if placeholder.form is Form.IMPLICIT and isinstance(node, ast.Call):
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else ast.unparse(node.func)
+        if name in ("get", "setdefault"):
+            return f".{name}() gives None where the key is missing ({words})"
+        return f"{name}() gives None ({words})"
+    if placeholder.form is Form.IMPLICIT and isinstance(node, FUNCTIONS):
+        name = getattr(node, "name", "a function")
+        return f"{name}() gives None where it ends without a return ({words})"
+    return f"a None that {_form(placeholder)} ({words}) comes to it"
+
+
 def _form(placeholder: Placeholder) -> str:
     if isinstance(placeholder.form.value, str):
         return placeholder.form.value
@@ -501,6 +550,18 @@ def _things_in(node: Node) -> Iterator[Thing]:
             if isinstance(thing, Box) and thing not in seen:
                 seen.add(thing)
                 waiting.extend([*thing.fields.values(), thing.rest])
+
+
+def _meets_leaf(one: Node, other: Node, members: set[Placeholder]) -> bool:
+    """Whether a placeholder is compared with a leaf; one in a container would be equal to no array."""
+    return any(
+        LEAF in left.things and members & set(_placeholders(right.things))
+        for left, right in ((one, other), (other, one))
+    )
+
+
+def _deep(node: Node) -> list[Placeholder]:
+    return _placeholders(_things_in(node))
 
 
 def _at(leaving: Leaving) -> str:

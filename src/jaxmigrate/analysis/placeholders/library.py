@@ -12,6 +12,7 @@ from jaxmigrate.analysis.placeholders.arguments import all_of, box_for, called, 
 from jaxmigrate.analysis.placeholders.containers import call_method
 from jaxmigrate.analysis.placeholders.methods import flatten_by_functions
 from jaxmigrate.analysis.placeholders.namespaces import read_import, read_namespace, read_vars
+from jaxmigrate.analysis.placeholders.operators import fill_from
 from jaxmigrate.analysis.placeholders.records import Here, Use
 from jaxmigrate.analysis.placeholders.things import (
     LEAF,
@@ -205,13 +206,14 @@ def _reduced(reader: Reader, arguments: Arguments, result: Node, expr: ast.AST, 
     leaf = reader.flow.node()
     none = none_is_leaf(reader, expr, 3, here)
     _leaves_into(reader, tree, leaf, none)
-    _ask_leaf(reader, tree, replace(arguments, given=()), expr, here)
+    _ask_leaf(reader, tree, replace(arguments, given=(tree, *arguments.given[3:4])), expr, here)
     carry = reader.flow.node()
     if none is not True:
         reader.flow.flow_unless_placeholder(leaf, carry)
     else:
         reader.flow.flow(leaf, carry)
-    for initial in arguments.given[2:3]:
+    initials = [*arguments.given[2:3], *(v for k, v in arguments.named.items() if k != "is_leaf")]
+    for initial in initials:
         reader.flow.flow(initial, carry)
     reader.call(function, Arguments((carry, leaf)), carry, expr, here)
     reader.flow.flow(carry, result)
@@ -240,28 +242,16 @@ def _dict(reader: Reader, arguments: Arguments, result: Node, expr: ast.AST, her
     box = box_for(reader, expr, "dict", spot_of(expr, here.module))
     if not all_of(arguments):
         box.empty = "{}"
+        box.shrinks = True
     for name, value in arguments.named.items():
         reader.flow.flow(value, box.field(name))
     if arguments.double is not None:
         reader.flow.flow(arguments.double, box.rest)
     for source in arguments.given:
-        _from_pairs(reader, source, box)
+        reader.strict(source, here, expr)
+        fill_from(reader, source, box)
     reader.flow.add(result, box)
     return True
-
-
-def _from_pairs(reader: Reader, source: Node, box: Box) -> None:
-    """`dict(mapping)` or `dict(pairs)`."""
-
-    def arrived(thing: Thing) -> None:
-        if isinstance(thing, Box) and thing.kind != "dict":
-            pair = reader.flow.node()
-            thing.watch(lambda _, part: reader.flow.flow(part, pair))
-            reader.flow.load(pair, 1, box.rest)
-        else:
-            reader.merge(reader.flow.node(thing), box)
-
-    reader.flow.listen(source, arrived)
 
 
 def _zip(reader: Reader, arguments: Arguments, result: Node, expr: ast.AST, here: Here) -> bool:

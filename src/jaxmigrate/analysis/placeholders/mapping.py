@@ -58,6 +58,7 @@ class _Map:
     result: Node
     none: bool | None
     stops: Stops
+    here: Here
 
 
 def read_map(reader: Reader, call: TreeCall, here: Here) -> Node:
@@ -85,7 +86,8 @@ def read_map(reader: Reader, call: TreeCall, here: Here) -> Node:
     if call.is_leaf is not None:
         none, stops = _ask(reader, call, trees[0], here)
     one_for_all = flow.node()
-    found = _Map(call, flow.node(), tuple(flow.node() for _ in trees[1:]), flow.node(), none, stops)
+    given_others = tuple(flow.node() for _ in trees[1:])
+    found = _Map(call, flow.node(), given_others, flow.node(), none, stops, here)
     leading = tuple(flow.node(LEAF) for _ in range(call.leading))
     given = (*leading, found.first, *found.others)
     arguments = Arguments(given)
@@ -201,6 +203,8 @@ def _map_box(reader: Reader, found: _Map, box: Box, others: tuple[Node, ...], ta
     opposite = reader.opposite.setdefault(image, tuple(Node() for _ in others))
     for other, node in zip(others, opposite, strict=True):
         reader.flow.flow(other, node)
+        # It fails there, but not for an empty container opposite its like.
+        reader.strict(node, found.here, found.call.node)
     if not is_new:
         return
 

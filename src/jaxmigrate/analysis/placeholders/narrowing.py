@@ -9,9 +9,30 @@ from functools import lru_cache
 
 from jaxmigrate.analysis.none_helpers import tests_for_none
 from jaxmigrate.analysis.on_none import Place, definitions_of
-from jaxmigrate.analysis.scopes import FUNCTIONS
+from jaxmigrate.analysis.placeholders.syntax import suppresses
+from jaxmigrate.analysis.project import Module
+from jaxmigrate.analysis.scopes import FUNCTIONS, Scope
 
 _NOTHING: frozenset[str] = frozenset()
+_NUMERIC = ("jax.numpy.", "jax.nn.", "jax.random.", "numpy.", "math.")
+_LOOKING = frozenset(
+    {
+        *(
+            "abs",
+            "all",
+            "any",
+            "bool",
+            "dict",
+            "enumerate",
+            "float",
+            "hasattr",
+            "int",
+            "isinstance",
+        ),
+        *("len", "list", "print", "range", "repr", "set", "str", "tuple", "type", "zip"),
+    }
+)
+"""Functions that change nothing that they are given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +92,8 @@ def told(test: ast.expr, place: Place) -> Told:
 def _named(expr: ast.expr) -> frozenset[str]:
     if isinstance(expr, ast.NamedExpr):
         return frozenset({key_of(expr.target)})
-    if isinstance(expr, ast.Name | ast.Subscript | ast.Attribute):
+    known = isinstance(expr, ast.Name | ast.Subscript | ast.Attribute)
+    if known and not any(isinstance(n, ast.Call | ast.NamedExpr) for n in ast.walk(expr)):
         return frozenset({key_of(expr)})
     return _NOTHING
 
@@ -83,11 +105,12 @@ def _union(parts: Iterable[frozenset[str]]) -> frozenset[str]:
 def without(narrow: frozenset[str], names: Iterable[str]) -> frozenset[str]:
     """What is still known once the names are bound anew."""
     gone = set(names)
-    return frozenset(k for k in narrow if not gone & _names_of(k))
+    return frozenset(k for k in narrow if not gone & names_of(k))
 
 
 @lru_cache(maxsize=4096)
-def _names_of(key: str) -> frozenset[str]:
+def names_of(key: str) -> frozenset[str]:
+    """The names in what `key_of` gave."""
     tree = ast.parse(key, mode="eval")
     return frozenset(n.id for n in ast.walk(tree) if isinstance(n, ast.Name))
 
@@ -109,7 +132,43 @@ def bound_in(*nodes: ast.AST) -> set[str]:
     return found
 
 
-def leaves(block: list[ast.stmt]) -> bool:
+def disturbs(node: ast.AST, place: Place) -> bool:
+    """Whether something may run in a node that changes what others hold."""
+    waiting: list[ast.AST] = [node]
+    while waiting:
+        current = waiting.pop()
+        if isinstance(current, ast.Subscript | ast.Attribute):
+            if not isinstance(current.ctx, ast.Load):
+                return True
+        elif isinstance(current, ast.Call):
+            if not _only_looks(current, place):
+                return True
+        elif isinstance(current, ast.AugAssign | ast.With | ast.Await | ast.Yield | ast.YieldFrom):
+            return True
+        if not isinstance(current, FUNCTIONS):
+            waiting.extend(ast.iter_child_nodes(current))
+    return False
+
+
+def _only_looks(call: ast.Call, place: Place) -> bool:
+    name = place.project.name_of(call.func, place.scope, place.module)
+    if name is not None:
+        return name.startswith(_NUMERIC) or name.removeprefix("builtins.") in _LOOKING
+    functions = definitions_of(call.func, place)
+    return bool(functions) and all(tests_for_none(function) for function, _ in functions)
+
+
+def is_shaky(name: str, scope: Scope, module: Module) -> bool:
+    """Whether a variable may be bound anew while the function runs that reads it here."""
+    if any(name in other.rebound_outside for other in module.scopes.scope_of.values()):
+        return True
+    owner = scope.owner(name)
+    if owner is None or owner in (scope, scope.function) or owner.function is scope.function:
+        return False
+    return len(owner.bindings[name]) > 1
+
+
+def leaves(block: list[ast.stmt], place: Place) -> bool:
     """Whether what follows a block is never reached through it."""
     if not block:
         return False
@@ -117,5 +176,8 @@ def leaves(block: list[ast.stmt]) -> bool:
     if isinstance(last, ast.Return | ast.Raise | ast.Continue | ast.Break):
         return True
     if isinstance(last, ast.If):
-        return bool(last.orelse) and leaves(last.body) and leaves(last.orelse)
-    return isinstance(last, ast.With) and leaves(last.body)
+        return bool(last.orelse) and leaves(last.body, place) and leaves(last.orelse, place)
+    if isinstance(last, ast.With):
+        passing = not any(suppresses(item.context_expr, place) for item in last.items)
+        return passing and leaves(last.body, place)
+    return False

@@ -37,6 +37,24 @@ if TYPE_CHECKING:
 _MAX_DOTS: Final = 5
 """`node = node.parent.parent` in a loop would have no end of names."""
 
+_UNSURE_OF_LEAVES: Final = frozenset(
+    {
+        *(
+            "sharding",
+            "base",
+            "fields",
+            "metadata",
+            "names",
+            "spec",
+            "committed",
+            "layout",
+            "format",
+        ),
+        *("sort", "fill", "put", "partition", "resize", "itemset", "setflags", "setfield"),
+        *("tofile", "dump", "delete", "copy_to_host_async", "device_buffer"),
+    }
+)
+"""Attributes of arrays and their like that may be None or an empty tuple, and methods that give None."""
 PROPERTIES: Final = frozenset({"builtins.property", "functools.cached_property"})
 """Decorators that make a method an attribute."""
 
@@ -143,7 +161,10 @@ def read_attribute(reader: Reader, owner: Node, name: str, target: Node, spot: S
         elif isinstance(thing, Class):
             _class_attribute(reader, thing.definition, name, target, spot)
         elif isinstance(thing, Leaf):
-            reader.flow.add(target, LEAF)
+            unsure = name in _UNSURE_OF_LEAVES
+            reader.flow.add(target, Unseen(spot, f".{name}") if unsure else LEAF)
+            if name == "shape":
+                reader.flow.add(target, reader.shape)
         elif isinstance(thing, Structure) and name == "unflatten":
             holder = reader.flow.node(Outside("jax.tree.unflatten"))
             reader.flow.add(target, Wrapped(holder, Arguments((reader.flow.node(thing),))))
@@ -347,6 +368,7 @@ def merge_parts(reader: Reader, source: Node, box: Box) -> None:
 
     def arrived(thing: Thing) -> None:
         if isinstance(thing, Box):
+            box.sources.add(thing)
             thing.watch(lambda key, part: reader.flow.flow(part, box.field(key)))
         elif isinstance(thing, Unseen):
             reader.flow.add(box.rest, thing)

@@ -24,6 +24,7 @@ from jaxmigrate.analysis.placeholders.methods import (
     leave_module,
     receive,
 )
+from jaxmigrate.analysis.placeholders.narrowing import disturbs
 from jaxmigrate.analysis.placeholders.objects import (
     merge_parts,
     read_attribute,
@@ -33,7 +34,9 @@ from jaxmigrate.analysis.placeholders.objects import (
 )
 from jaxmigrate.analysis.placeholders.records import Annotation, Asker, Here, Leaving, Meeting, Use
 from jaxmigrate.analysis.placeholders.statements import read_block
+from jaxmigrate.analysis.placeholders.syntax import static_parameters
 from jaxmigrate.analysis.placeholders.things import (
+    LEAF,
     Arguments,
     Box,
     Class,
@@ -55,6 +58,12 @@ from jaxmigrate.analysis.scopes import Scope, all_parameters
 from jaxmigrate.analysis.trees.classes import Classes
 
 
+def _is_implicit(node: FunctionNode) -> bool:
+    """Whether Python calls a function where no call is seen: `__len__`, `__iter__`, `__exit__`."""
+    name = getattr(node, "name", "")
+    return name.startswith("__") and name not in ("__init__", "__call__", "__post_init__")
+
+
 class Reader:
     """The flow of a project's values, and what was seen of its placeholders."""
 
@@ -70,6 +79,8 @@ class Reader:
         self.called: set[FunctionNode] = set()
         self.out_of_sight: set[FunctionNode] = set()
         self.objects: dict[ast.AST, Box] = {}
+        self.shape = Box("tuple", Spot("", 0, 0))
+        self.flow.add(self.shape.rest, LEAF)
         self.modules: Sequence[Module] = ()
         self.definitions: list[Definition] = []
         self.askers: list[Asker] = []
@@ -77,13 +88,19 @@ class Reader:
         self.leavings: Mapping[Placeholder, Sequence[Leaving]] = {}
         self.in_trees: Set[Placeholder] = frozenset()
         self.marks = Marks()
+        self.as_trees: set[Placeholder] = set()
         self.meetings: list[Meeting] = []
         self.stand_ins: list[tuple[Node, Node]] = []
         self.truths: list[Use] = []
         self.class_tests: list[Use] = []
         self.equalities: list[tuple[Node, Node, Spot]] = []
+        self.by_arrays: list[tuple[Node, Node, Spot]] = []
+        self.hashed: list[Use] = []
         self.opposite: dict[Box, tuple[Node, ...]] = {}
         self.mapped_parts: dict[tuple[Box, Key], Node] = {}
+        self._stored = Node()
+        self._stored_parts: Node | None = None
+        self._disturbing: dict[ast.AST, bool] = {}
         self._stricts: list[tuple[Node, Here, Spot]] = []
         self._caught: set[FunctionNode] = set()
         self._calls_of: dict[FunctionNode, set[FunctionNode]] = {}
@@ -135,8 +152,13 @@ class Reader:
 
     def _give(self, thing: Thing) -> None:
         """What goes along with an object, a class or a module that leaves sight."""
-        if isinstance(thing, Box) and thing.cls is not None:
-            self._give_away(thing.cls, whole=False)
+        if isinstance(thing, Box):
+            if thing.empty == "{}":
+                thing.empty = None
+                words = "what may be put into an empty dictionary"
+                self.flow.add(thing.rest, Unseen(thing.made, words))
+            if thing.cls is not None:
+                self._give_away(thing.cls, whole=False)
         elif isinstance(thing, Class):
             self._give_away(thing.definition, whole=True)
         elif isinstance(thing, File):
@@ -159,13 +181,22 @@ class Reader:
         """What is at a node is a tree: the placeholders in it are placeholders in a tree."""
         self.marks.tree(node)
 
+    def note_tree(self, node: Node) -> None:
+        """What is at a node is taken for a tree by a function of JAX."""
+
+        def arrived(thing: Thing) -> None:
+            if isinstance(thing, Placeholder):
+                self.as_trees.add(thing)
+
+        self.flow.deep(node, arrived, seen_by_jax=True)
+
     def strict(self, node: Node, here: Here, expr: ast.AST) -> None:
         """A use that fails for None: harmless, unless the failure is caught."""
         self._stricts.append((node, here, spot_of(expr, here.module)))
 
     def _catch(self) -> None:
         """What fails for None where the failure is caught, there or in a caller, is asked for None by it."""
-        caught = set(self._caught)
+        caught = self._caught | {f for f in self.functions if _is_implicit(f)}
         waiting = list(caught)
         while waiting:
             more = self._calls_of.get(waiting.pop(), set()) - caught
@@ -257,7 +288,9 @@ class Reader:
         facts = self.classes.facts(definition)
         every = facts.children is not None and facts.every_attribute
         children = None if every else (facts.children or frozenset())
-        box = Box("object", made, definition, children, sealed=facts.children is None)
+        sealed = facts.children is None
+        positions = self.classes.positions(definition)
+        box = Box("object", made, definition, children, sealed, positions=positions)
         return self._register(box)
 
     def image(self, box: Box, key: Key) -> tuple[Box, bool]:
@@ -276,8 +309,10 @@ class Reader:
                 origin.sealed,
                 origin,
                 origin.empty,
+                positions=origin.positions,
             )
             self._register(self._images[key, origin])
+        self._images[key, origin].sources.add(box)
         is_new = (key, box) not in self._imaged
         self._imaged.add((key, box))
         return self._images[key, origin], is_new
@@ -312,11 +347,16 @@ class Reader:
         """The placeholders at a node itself leave sight, not those in containers there."""
         self._sight.shallow(node, spot, words)
 
-    def equal(self, one: Node, other: Node, spot: Spot) -> None:
-        """Two values are compared: what is a placeholder in one must stay one in the other."""
+    def equal(self, one: Node, other: Node, spot: Spot, *, by_array: bool = True) -> None:
+        """Two values are compared: what is a placeholder in one must stay one in the other.
+
+        `by_array` says that one of them may be an array, which compares each of its items.
+        """
         self.equalities.append((one, other, spot))
+        if by_array:
+            self.by_arrays.append((one, other, spot))
         for node in (one, other):
-            self.flow.listen(node, lambda thing: self._structure_compared(thing, spot))
+            self.flow.deep(node, lambda thing: self._structure_compared(thing, spot))
 
     def _structure_compared(self, thing: Thing, spot: Spot) -> None:
         if isinstance(thing, Structure):
@@ -334,10 +374,7 @@ class Reader:
         """Call a function of the project."""
         node = function.node
         self.called.add(node)
-        if here.trying:
-            self._caught.add(node)
-        if here.function is not None:
-            self._calls_of.setdefault(here.function, set()).add(node)
+        self.called_from(node, here)
         scope = function.module.scopes.scope_of[node]
         args = node.args
         positional = [*args.posonlyargs, *args.args]
@@ -374,7 +411,7 @@ class Reader:
     def _extra(self, function: Function, arg: ast.arg, kind: str) -> Box:
         """The box of what `*args` or `**kwargs` takes."""
         if arg not in self.objects:
-            self.objects[arg] = Box(kind, spot_of(arg, function.module))
+            self.objects[arg] = Box(kind, spot_of(arg, function.module), shrinks=True)
         scope = function.module.scopes.scope_of[function.node]
         self.flow.add(self.variable(scope, arg.arg), self.objects[arg])
         return self.objects[arg]
@@ -404,7 +441,66 @@ class Reader:
     def key(self, expr: ast.expr, here: Here) -> None:
         """Read an expression that something is looked up by."""
         value = self.value(expr, here, Form.ARGUMENT)
-        self.shallow(value, spot_of(expr, here.module), "used as a key")
+        if not isinstance(expr, ast.Constant) or expr.value is None:
+            self.leave_key(value, spot_of(expr, here.module), "used as a key")
+
+    def leave_key(self, node: Node, spot: Spot, words: str) -> None:
+        """What is hashed or looked for is compared with what others hold, all that is in it included."""
+
+        def arrived(thing: Thing) -> None:
+            if isinstance(thing, Placeholder | Box | Structure):
+                self.leave(self.flow.node(thing), spot, words)
+
+        self.flow.listen(node, arrived)
+
+    def note_stored(self, node: Node) -> None:
+        """What is at a node is put into something that others may hold."""
+        self.flow.flow(node, self._stored)
+
+    def flow_what_was_stored(self, source: Node, target: Node) -> None:
+        """The placeholders at `source` that were put there after it was made are at `target`."""
+        if self._stored_parts is None:
+            parts = self._stored_parts = self.flow.node()
+            self.flow.deep(self._stored, lambda thing: self.flow.add(parts, thing))
+        stored = self._stored_parts
+
+        def arrived(thing: Thing) -> None:
+            if isinstance(thing, Placeholder) and thing in source.things and thing in stored.things:
+                self.flow.add(target, thing)
+
+        self.flow.listen(source, arrived)
+        self.flow.listen(stored, arrived)
+
+    def disturbs(self, node: ast.AST, here: Here) -> bool:
+        """Whether something may run in a node that changes what others hold."""
+        if node not in self._disturbing:
+            self._disturbing[node] = disturbs(node, self.place(here))
+        return self._disturbing[node]
+
+    def hash_parameters(self, node: Node, options: ast.AST) -> None:
+        """The arguments of a function are hashed: those that `static_…` of a call name, all for a cache."""
+        names, numbers = static_parameters(options)
+
+        def arrived(thing: Thing) -> None:
+            if not isinstance(thing, Function):
+                return
+            scope = thing.module.scopes.scope_of[thing.node]
+            args = thing.node.args
+            positional = [*args.posonlyargs, *args.args]
+            for parameter in all_parameters(args):
+                index = positional.index(parameter) if parameter in positional else None
+                if names is None or parameter.arg in names or index in numbers:
+                    variable = self.variable(scope, parameter.arg)
+                    self.hashed.append(Use(variable, spot_of(thing.node, thing.module)))
+
+        self.flow.listen(node, arrived)
+
+    def called_from(self, node: FunctionNode, here: Here) -> None:
+        """A function is called from somewhere: its errors may be caught there."""
+        if here.trying:
+            self._caught.add(node)
+        if here.function is not None:
+            self._calls_of.setdefault(here.function, set()).add(node)
 
     def truth(self, expr: ast.expr, here: Here) -> None:
         """Read an expression that is asked whether it is true."""

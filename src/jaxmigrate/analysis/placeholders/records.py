@@ -13,17 +13,25 @@ from jaxmigrate.analysis.scopes import Scope
 
 @dataclass(frozen=True, slots=True)
 class Here:
-    """Where an expression is read: what is known to be no placeholder, and whether errors are caught."""
+    """Where an expression is read: what is known to be no placeholder, and whether errors are caught.
+
+    `weak` is what was known before something ran that may have changed it.
+    """
 
     module: Module
     scope: Scope
     narrow: frozenset[str] = frozenset()
     trying: bool = False
     function: FunctionNode | None = None
+    weak: frozenset[str] = frozenset()
 
     def knowing(self, narrow: frozenset[str]) -> Here:
         """The same place with more known."""
-        return replace(self, narrow=self.narrow | narrow)
+        return replace(self, narrow=self.narrow | narrow, weak=self.weak - narrow)
+
+    def weakened(self, narrow: frozenset[str]) -> Here:
+        """The same place where this is no longer sure."""
+        return replace(self, weak=self.weak | narrow)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -134,8 +134,21 @@ def of_definition(definition: Definition, project: Project) -> Sentinel:
         falsy=is_tuple and "__bool__" not in methods and "__len__" not in methods,
         equal=is_tuple or is_dataclass or "__eq__" in methods,
         hashable=is_tuple or "__hash__" in methods or not (is_dataclass or "__eq__" in methods),
-        bases=frozenset({"builtins.tuple"}) if is_tuple else frozenset(),
+        bases=frozenset({"builtins.tuple"} if is_tuple else ()) | _lineage(definition, project),
     )
+
+
+def _lineage(definition: Definition, project: Project) -> frozenset[str]:
+    """The classes that a class inherits from, "?" among them for one that is not known."""
+    found: set[str] = set()
+    for owner in Classes(project).lineage(definition):
+        assert isinstance(owner.node, ast.ClassDef)
+        found.add(f"project.{owner.node.name}")
+        for base in owner.node.bases:
+            for entity in project.resolve(base, owner.scope, owner.module):
+                if isinstance(entity, External):
+                    found.add(entity.name)
+    return frozenset(found)
 
 
 def spelled(sentinel: Sentinel, module: Module, project: Project) -> Spelling | Unspeakable:
@@ -148,7 +161,7 @@ def spelled(sentinel: Sentinel, module: Module, project: Project) -> Spelling | 
         return Spelling(name, since=getattr(binding.node, "end_lineno", 0))
     root = sentinel.cls.partition(".")[0]
     if _is_bound_anywhere(root, module):
-        return Unspeakable(f"{root} is another thing in {module.path}")
+        return Unspeakable(_why_bound(root, module))
     if not sentinel.home:
         return Spelling(sentinel.cls, f"import {sentinel.cls.rpartition('.')[0]}")
     home = project.module(sentinel.home)
@@ -199,6 +212,30 @@ def _is_hidden(name: str, module: Module) -> bool:
 
 def _is_bound_anywhere(name: str, module: Module) -> bool:
     return any(name in scope.bindings for scope in module.scopes.scope_of.values())
+
+
+def _why_bound(name: str, module: Module) -> str:
+    """What the file has for a name that the sentinel needs."""
+    found = [
+        binding
+        for scope in {module.scopes.module, *module.scopes.scope_of.values()}
+        for binding in scope.bindings.get(name, ())
+    ]
+    if not all((binding.target or "").partition(".")[0] == name for binding in found):
+        return f"{name} is another thing in {module.path}"
+    places = sorted({_import_place(binding.node, module) for binding in found})
+    return f"{name} is imported only {' and '.join(places)} ({module.path})"
+
+
+def _import_place(node: ast.AST, module: Module) -> str:
+    for outer in module.scopes.enclosing(node):
+        if isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef):
+            return f"inside {outer.name}()"
+        if isinstance(outer, ast.If) and "TYPE_CHECKING" in ast.unparse(outer.test):
+            return "under TYPE_CHECKING"
+        if isinstance(outer, ast.ClassDef):
+            return f"inside {outer.name}"
+    return "in a part of the file"
 
 
 def _reaches(start: Module, goal: Module, project: Project) -> bool:

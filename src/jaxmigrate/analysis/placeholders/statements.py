@@ -9,27 +9,26 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from jaxmigrate.analysis.placeholders.narrowing import bound_in, leaves, told, without
 from jaxmigrate.analysis.placeholders.objects import PROPERTIES
+from jaxmigrate.analysis.placeholders.operators import change_in_place, shrink
 from jaxmigrate.analysis.placeholders.records import Annotation, Here
 from jaxmigrate.analysis.placeholders.syntax import (
     catches,
     form_for,
-    gives_something,
     home_of,
     is_generator,
     key_at,
+    leaves_early,
     suppresses,
     words_of,
 )
 from jaxmigrate.analysis.placeholders.things import (
     ANY,
-    LEAF,
     Arguments,
     Box,
     Class,
     Form,
     Node,
     Placeholder,
-    Thing,
     Unseen,
     spot_of,
 )
@@ -38,7 +37,12 @@ from jaxmigrate.analysis.project import Definition
 if TYPE_CHECKING:
     from jaxmigrate.analysis.placeholders.reading import Reader
 
-_HARMLESS_DECORATORS: Final = PROPERTIES | {
+_COMPOUND: Final = (
+    *(ast.If, ast.While, ast.For, ast.AsyncFor, ast.With, ast.AsyncWith, ast.Try, ast.TryStar),
+    *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Match),
+)
+_CACHES: Final = frozenset({"functools.lru_cache", "functools.cache"})
+_HARMLESS_DECORATORS: Final = (PROPERTIES | _CACHES) | {
     "jax.named_scope",
     "builtins.staticmethod",
     "builtins.classmethod",
@@ -46,8 +50,6 @@ _HARMLESS_DECORATORS: Final = PROPERTIES | {
     "abc.abstractmethod",
     "typing.override",
     "typing.overload",
-    "functools.lru_cache",
-    "functools.cache",
 }
 
 
@@ -66,10 +68,24 @@ def read_block(reader: Reader, body: Sequence[ast.stmt], here: Here) -> Here:
 
 
 def _statement(reader: Reader, node: ast.stmt, here: Here) -> Here:
+    before = here.narrow
+    disturbing = bool(before) and reader.disturbs(node, here)
+    if disturbing and not isinstance(node, _COMPOUND):
+        here = here.weakened(before)
     behind = _READERS.get(type(node), _other)(reader, node, here) or here
+    if disturbing:
+        behind = behind.weakened(before)
     if isinstance(node, ast.If) or not behind.narrow:
         return behind
     return replace(behind, narrow=without(behind.narrow, bound_in(node)))
+
+
+def knowing(reader: Reader, here: Here, narrow: frozenset[str], *nodes: ast.AST) -> Here:
+    """The same place with more known, which is not sure if something in `nodes` may change it."""
+    here = here.knowing(narrow)
+    if here.narrow and any(reader.disturbs(node, here) for node in nodes):
+        return here.weakened(here.narrow)
+    return here
 
 
 def _assign(reader: Reader, node: ast.Assign, here: Here) -> None:
@@ -80,13 +96,16 @@ def _assign(reader: Reader, node: ast.Assign, here: Here) -> None:
 
 def _while(reader: Reader, node: ast.While, here: Here) -> None:
     inner = replace(here, narrow=without(here.narrow, bound_in(node)))
+    inner = knowing(reader, inner, frozenset(), node)
     reader.truth(node.test, inner)
-    read_block(reader, node.body, inner.knowing(told(node.test, reader.place(inner)).if_true))
+    known = told(node.test, reader.place(inner)).if_true
+    read_block(reader, node.body, knowing(reader, inner, known, node.test))
     read_block(reader, node.orelse, inner)
 
 
 def _for(reader: Reader, node: ast.For | ast.AsyncFor, here: Here) -> None:
     inner = replace(here, narrow=without(here.narrow, bound_in(node)))
+    inner = knowing(reader, inner, frozenset(), node)
     items = reader.flow.node()
     reader.elements(reader.value(node.iter, here), items, here, node.iter)
     assign(reader, node.target, items, inner)
@@ -101,12 +120,14 @@ def _with(reader: Reader, node: ast.With | ast.AsyncWith, here: Here) -> None:
         if item.optional_vars is not None:
             unseen = Unseen(spot, "a with")
             assign(reader, item.optional_vars, reader.flow.node(unseen), here)
-    catching = any(suppresses(item.context_expr) for item in node.items)
+    place = reader.place(here)
+    catching = any(suppresses(item.context_expr, place) for item in node.items)
     read_block(reader, node.body, replace(here, trying=here.trying or catching))
 
 
 def _try(reader: Reader, node: ast.Try | ast.TryStar, here: Here) -> Here:
     catching = any(catches(handler.type) for handler in node.handlers)
+    catching = catching or leaves_early(node.finalbody)
     read_block(reader, node.body, replace(here, trying=here.trying or catching))
     here = replace(here, narrow=without(here.narrow, bound_in(node)))
     for handler in node.handlers:
@@ -122,7 +143,7 @@ def _try(reader: Reader, node: ast.Try | ast.TryStar, here: Here) -> Here:
 
 def _assert(reader: Reader, node: ast.Assert, here: Here) -> Here:
     reader.truth(node.test, here)
-    here = here.knowing(told(node.test, reader.place(here)).if_true)
+    here = knowing(reader, here, told(node.test, reader.place(here)).if_true, node.test)
     if node.msg is not None:
         reader.value(node.msg, here)
     return here
@@ -135,12 +156,9 @@ def _expression(reader: Reader, node: ast.Expr, here: Here) -> None:
 def _delete(reader: Reader, node: ast.Delete, here: Here) -> None:
     for target in node.targets:
         if isinstance(target, ast.Subscript):
-            reader.flow.listen(reader.value(target.value, here), _shrink)
-
-
-def _shrink(thing: Thing) -> None:
-    if isinstance(thing, Box):
-        thing.shrinks = True
+            owner = reader.value(target.value, here)
+            reader.strict(owner, here, target)
+            reader.flow.listen(owner, lambda thing: shrink(reader, thing))
 
 
 def _other(reader: Reader, node: ast.stmt, here: Here) -> None:
@@ -166,13 +184,13 @@ def _match_case(reader: Reader, case: ast.match_case, here: Here) -> None:
 def _if(reader: Reader, node: ast.If, here: Here) -> Here:
     reader.truth(node.test, here)
     said = told(node.test, reader.place(here))
-    then = read_block(reader, node.body, here.knowing(said.if_true))
-    other = read_block(reader, node.orelse, here.knowing(said.if_false))
-    if leaves(node.body):
-        return replace(here, narrow=other.narrow)
-    if leaves(node.orelse):
-        return replace(here, narrow=then.narrow)
-    return replace(here, narrow=then.narrow & other.narrow)
+    then = read_block(reader, node.body, knowing(reader, here, said.if_true, node.test))
+    other = read_block(reader, node.orelse, knowing(reader, here, said.if_false, node.test))
+    if leaves(node.body, reader.place(here)):
+        return replace(here, narrow=other.narrow, weak=other.weak)
+    if leaves(node.orelse, reader.place(here)):
+        return replace(here, narrow=then.narrow, weak=then.weak)
+    return replace(here, narrow=then.narrow & other.narrow, weak=then.weak | other.weak)
 
 
 def _return(reader: Reader, node: ast.Return, here: Here) -> None:
@@ -198,9 +216,11 @@ def _annotated(reader: Reader, node: ast.AnnAssign, here: Here) -> None:
 def _augmented(reader: Reader, node: ast.AugAssign, here: Here) -> None:
     value = reader.value(node.value, here)
     reader.strict(value, here, node)
-    joined = reader.flow.node(LEAF)
-    reader.flow.flow_unless_placeholder(value, joined)
-    assign(reader, node.target, joined, here)
+    owner = reader.value(node.target, here)
+    reader.strict(owner, here, node)
+    joined = change_in_place(reader, owner, value, node, here)
+    if not isinstance(node.target, ast.Subscript) or not isinstance(node.target.slice, ast.Slice):
+        assign(reader, node.target, joined, here)
 
 
 def _function(reader: Reader, node: ast.FunctionDef | ast.AsyncFunctionDef, here: Here) -> None:
@@ -212,7 +232,7 @@ def _function(reader: Reader, node: ast.FunctionDef | ast.AsyncFunctionDef, here
     read_block(reader, node.body, Here(here.module, scope, function=node))
     if is_generator(node):
         reader.flow.add(result, Unseen(spot_of(node, here.module), f"the generator {node.name}()"))
-    elif not leaves(node.body) and gives_something(node):
+    elif not leaves(node.body, reader.place(here)):
         last = node.body[-1]
         spot = spot_of(last, here.module)
         reader.flow.add(result, Placeholder(spot, Form.IMPLICIT, node, here.module))
@@ -225,6 +245,8 @@ def _function(reader: Reader, node: ast.FunctionDef | ast.AsyncFunctionDef, here
 def _decorate(reader: Reader, decorator: ast.expr, value: Node, here: Here) -> Node:
     called = decorator.func if isinstance(decorator, ast.Call) else decorator
     name = reader.project.name_of(called, here.scope, here.module) or ""
+    if name in _CACHES:
+        reader.hash_parameters(value, ast.Constant(None))
     if name in _HARMLESS_DECORATORS or name.startswith("pytest.mark"):
         return value
     result = reader.flow.node()
@@ -279,6 +301,7 @@ def assign(reader: Reader, target: ast.expr, value: Node, here: Here) -> None:
     elif isinstance(target, ast.Starred):
         assign(reader, target.value, value, here)
     elif isinstance(target, ast.Tuple | ast.List):
+        reader.strict(value, here, target)
         starred = any(isinstance(item, ast.Starred) for item in target.elts)
         for index, item in enumerate(target.elts):
             part = reader.flow.node()
@@ -291,9 +314,19 @@ def assign(reader: Reader, target: ast.expr, value: Node, here: Here) -> None:
     elif isinstance(target, ast.Subscript):
         reader.key(target.slice, here)
         owner = reader.value(target.value, here)
+        reader.strict(owner, here, target)
+        if isinstance(target.slice, ast.Slice):
+            reader.flow.listen(owner, lambda thing: shrink(reader, thing))
+            items = reader.flow.node()
+            reader.elements(value, items, here, target)
+            value = items
+        reader.note_stored(value)
         reader.store(owner, key_at(target.slice), value, spot_of(target, here.module))
     elif isinstance(target, ast.Attribute):
         owner = reader.value(target.value, here)
+        reader.strict(owner, here, target)
+        if getattr(here.function, "name", "") != "__init__":
+            reader.note_stored(value)
         reader.store(owner, target.attr, value, spot_of(target, here.module))
 
 

@@ -112,7 +112,8 @@ class Box:
     object; `children` the attributes that JAX sees, None if it sees all. `sealed` says that JAX takes
     the whole for a leaf. `made` is where it comes from, `origin` the box that maps and copies made it
     of. `empty` is the source text of a container that nothing was put into; `shrinks` says that
-    parts are taken out.
+    parts are taken out, or come later, `loose` that they may move; `positions` are the names of a
+    NamedTuple's parts, in order. `sources` are the boxes whose parts were copied.
     """
 
     kind: str
@@ -123,6 +124,9 @@ class Box:
     origin: Box | None = None
     empty: str | None = None
     shrinks: bool = False
+    loose: bool = False
+    positions: tuple[str, ...] = ()
+    sources: set[Box] = field(default_factory=set)
     fields: dict[Key, Node] = field(default_factory=dict)
     rest: Node = field(default_factory=Node)
     watchers: list[Callable[[Key, Node], None]] = field(default_factory=list)
@@ -139,14 +143,29 @@ class Box:
         """Whether it may be the empty container of this source text."""
         if text in ("()", "{}"):
             alike = self.kind == ("tuple" if text == "()" else "dict")
-            filled = any(node.things for node in self.fields.values()) and not self.shrinks
+            filled = any(node.things for node in self.fields.values()) and not self.may_shrink
             return alike and not filled
         return self.emptiness == text
+
+    @property
+    def may_shrink(self) -> bool:
+        """Whether parts may have been taken out of it, or of what it is a copy of."""
+        seen: set[Box] = set()
+        waiting = [self]
+        while waiting:
+            box = waiting.pop()
+            if box.shrinks:
+                return True
+            if box not in seen:
+                seen.add(box)
+                waiting.extend(box.sources)
+        return False
 
     def field(self, key: Key) -> Node:
         """The node of the part at `key`."""
         if key is ANY:
             return self.rest
+        key = self._named(key)
         if key not in self.fields:
             self.fields[key] = Node()
             for wanted in self.wanted.pop(key, ()):
@@ -157,10 +176,17 @@ class Box:
 
     def want(self, key: Key, wanted: Callable[[Node], None]) -> None:
         """Call `wanted` with the node of the part at `key`, once there is one."""
+        key = self._named(key)
         if key is ANY or key in self.fields:
             wanted(self.field(key))
         else:
             self.wanted.setdefault(key, []).append(wanted)
+
+    def _named(self, key: Key) -> Key:
+        """The key of a part, by its name if it is one of a NamedTuple's positions."""
+        if isinstance(key, int) and -len(self.positions) <= key < len(self.positions):
+            return self.positions[key]
+        return key
 
     def watch(self, watcher: Callable[[Key, Node], None]) -> None:
         """Tell `watcher` of every part, those to come included."""

@@ -38,6 +38,7 @@ _PYTREE_DECORATORS: Final = frozenset(
         "penzai.core.struct.pytree_dataclass",
     }
 )
+_NAMED_TUPLES: Final = ("typing.NamedTuple", "typing_extensions.NamedTuple")
 _STATIC_CLASSES: Final = frozenset({"jax.tree_util.register_static"})
 _REGISTERING: Final = frozenset(
     {
@@ -125,6 +126,16 @@ class Classes:
                 if not is_constructor(method) and name in self.stores(method):
                     return False
         return True
+
+    def positions(self, definition: Definition) -> tuple[str, ...]:
+        """The names of a NamedTuple's parts in order, none for a class that looks its parts up itself."""
+        if self.method(definition, "__getitem__") or self.method(definition, "__iter__"):
+            return ()
+        for owner in self.lineage(definition):
+            for base in getattr(owner.node, "bases", ()):
+                if self._project.name_of(base, owner.scope, owner.module) in _NAMED_TUPLES:
+                    return tuple(f.name for f in self.facts(definition).fields)
+        return ()
 
     def lineage(self, definition: Definition) -> Iterator[Definition]:
         """A class and its bases in the project, nearest first."""
