@@ -31,6 +31,7 @@ from jaxmigrate.analysis.placeholders.things import (
     spot_of,
 )
 from jaxmigrate.analysis.project import Definition
+from jaxmigrate.analysis.scopes import all_parameters
 
 if TYPE_CHECKING:
     from jaxmigrate.analysis.placeholders.reading import Reader
@@ -215,9 +216,10 @@ def _make(
     if facts.children is None:
         box = reader.object_of(definition)
     else:
-        if expr not in reader.objects:
-            reader.objects[expr] = reader.new_object(definition, spot_of(expr, here.module))
-        box = reader.objects[expr]
+        key = (expr, definition.node)
+        if key not in reader.made:
+            reader.made[key] = reader.new_object(definition, spot_of(expr, here.module))
+        box = reader.made[key]
         made = facts.fields or all_of(arguments) or reader.classes.method(definition, "__init__")
         if not made:
             assert isinstance(definition.node, ast.ClassDef)
@@ -233,6 +235,9 @@ def _make(
         given = (reader.flow.node(box), *arguments.given)
         reader.invoke(method, replace(arguments, given=given), reader.flow.node(), here)
         return
+    found = reader.classes.method(definition, "__post_init__")
+    if found is not None:
+        _give_init_vars(reader, found[0], box)
     names = [own.name for own in facts.fields]
     filled: set[str] = set()
     for name, value in zip(names, arguments.given, strict=False):
@@ -253,6 +258,14 @@ def _make(
     for own in facts.fields:
         if own.name not in filled and own.default is not None:
             reader.flow.flow(reader.variable(own.scope, own.name), box.field(own.name))
+
+
+def _give_init_vars(reader: Reader, method: Definition, box: Box) -> None:
+    """`__post_init__` is given the fields that are no attributes (`InitVar`) by name."""
+    assert isinstance(method.node, ast.FunctionDef | ast.AsyncFunctionDef)
+    scope = method.module.scopes.scope_of[method.node]
+    for parameter in all_parameters(method.node.args)[1:]:
+        reader.flow.flow(box.field(parameter.arg), reader.variable(scope, parameter.arg))
 
 
 def _call_wrapped(

@@ -72,6 +72,7 @@ class Reader:
         self.called: set[FunctionNode] = set()
         self.out_of_sight: set[FunctionNode] = set()
         self.objects: dict[ast.AST, Box] = {}
+        self.made: dict[tuple[ast.AST, ast.AST], Box] = {}
         self.modules: Sequence[Module] = ()
         self.definitions: list[Definition] = []
         self.askers: list[Asker] = []
