@@ -10,6 +10,7 @@ from jaxmigrate.analysis.placeholders.arguments import all_of, box_for, called, 
 from jaxmigrate.analysis.placeholders.containers import call_method
 from jaxmigrate.analysis.placeholders.library import MODELS
 from jaxmigrate.analysis.placeholders.mapping import read_map
+from jaxmigrate.analysis.placeholders.methods import leave_super
 from jaxmigrate.analysis.placeholders.records import Here, Use
 from jaxmigrate.analysis.placeholders.things import (
     ANY,
@@ -113,6 +114,8 @@ def read_call(reader: Reader, expr: ast.Call, here: Here) -> Node:
         node = reader.value(expr.args[0], here)
         reader.class_tests.append(Use(node, spot_of(expr, here.module), classes))
         return reader.flow.node(LEAF)
+    if name == "builtins.super":
+        leave_super(reader, expr, here)
     callee = reader.value(expr.func, here)
     reader.strict(callee, here, expr)
     arguments = _arguments(reader, expr, here, _form(reader, expr, here, name))
