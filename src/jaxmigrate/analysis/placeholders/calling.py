@@ -10,6 +10,7 @@ from jaxmigrate.analysis.placeholders.arguments import all_of, box_for, called, 
 from jaxmigrate.analysis.placeholders.containers import call_method
 from jaxmigrate.analysis.placeholders.library import MODELS
 from jaxmigrate.analysis.placeholders.mapping import read_map
+from jaxmigrate.analysis.placeholders.methods import leave_super
 from jaxmigrate.analysis.placeholders.records import Here, Use
 from jaxmigrate.analysis.placeholders.things import (
     ANY,
@@ -31,6 +32,7 @@ from jaxmigrate.analysis.placeholders.things import (
     spot_of,
 )
 from jaxmigrate.analysis.project import Definition
+from jaxmigrate.analysis.scopes import all_parameters
 
 if TYPE_CHECKING:
     from jaxmigrate.analysis.placeholders.reading import Reader
@@ -123,6 +125,8 @@ def read_call(reader: Reader, expr: ast.Call, here: Here) -> Node:
         node = reader.value(expr.args[0], here)
         reader.class_tests.append(Use(node, spot_of(expr, here.module), classes))
         return reader.flow.node(LEAF)
+    if name == "builtins.super":
+        leave_super(reader, expr, here)
     callee = reader.value(expr.func, here)
     reader.strict(callee, here, expr)
     arguments = _arguments(reader, expr, here, _form(reader, expr, here, name))
@@ -235,9 +239,10 @@ def _make(
     if facts.children is None:
         box = reader.object_of(definition)
     else:
-        if expr not in reader.objects:
-            reader.objects[expr] = reader.new_object(definition, spot_of(expr, here.module))
-        box = reader.objects[expr]
+        key = (expr, definition.node)
+        if key not in reader.made:
+            reader.made[key] = reader.new_object(definition, spot_of(expr, here.module))
+        box = reader.made[key]
         made = facts.fields or all_of(arguments) or reader.classes.method(definition, "__init__")
         if not made:
             assert isinstance(definition.node, ast.ClassDef)
@@ -253,6 +258,9 @@ def _make(
         given = (reader.flow.node(box), *arguments.given)
         reader.invoke(method, replace(arguments, given=given), reader.flow.node(), here)
         return
+    found = reader.classes.method(definition, "__post_init__")
+    if found is not None:
+        _give_init_vars(reader, found[0], box)
     names = [own.name for own in facts.fields]
     filled: set[str] = set()
     for name, value in zip(names, arguments.given, strict=False):
@@ -273,6 +281,14 @@ def _make(
     for own in facts.fields:
         if own.name not in filled and own.default is not None:
             reader.flow.flow(reader.variable(own.scope, own.name), box.field(own.name))
+
+
+def _give_init_vars(reader: Reader, method: Definition, box: Box) -> None:
+    """`__post_init__` is given the fields that are no attributes (`InitVar`) by name."""
+    assert isinstance(method.node, ast.FunctionDef | ast.AsyncFunctionDef)
+    scope = method.module.scopes.scope_of[method.node]
+    for parameter in all_parameters(method.node.args)[1:]:
+        reader.flow.flow(box.field(parameter.arg), reader.variable(scope, parameter.arg))
 
 
 def _call_wrapped(

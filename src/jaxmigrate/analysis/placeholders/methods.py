@@ -90,7 +90,11 @@ def enter_special_methods(reader: Reader) -> None:
             continue
         special = node.name.startswith("__") and node.name.endswith("__")
         if (special and node.name not in _CALLED_IN_SIGHT) or node.name in _HOOKS:
-            reader.enter(function, "called by Python", reader.instances(definition))
+            reader.enter(
+                function,
+                f"returned by {node.name}(), which Python calls",
+                reader.instances(definition),
+            )
         elif node.name not in FLATTENING and outside_bases(reader, definition):
             receive(reader, function)
     for definition in reader.definitions:

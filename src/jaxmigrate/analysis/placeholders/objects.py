@@ -226,7 +226,10 @@ def _object_attribute(
         if name in scope.bindings:
             is_bound = True
             reader.flow.flow(reader.variable(scope, name), target)
-    if not is_bound:
+            _described(reader, reader.variable(scope, name), "__get__", owner, spot)
+    if name == "__class__":
+        reader.flow.add(target, Class(definition))
+    elif not is_bound:
         _foreign_attribute(reader, owner, definition, name, target, spot)
 
 
@@ -241,7 +244,7 @@ def _foreign_attribute(
     elif foreign is not None and not name.startswith("__"):
         bound = Wrapped(reader.flow.node(foreign), Arguments((owner,)))
         reader.flow.add(target, bound)
-    elif name not in ("__class__", "__name__"):
+    elif name != "__name__":
         reader.leave(owner, spot, f"asked for {name}")
         reader.flow.add(target, Unseen(spot, f".{name}"))
 
@@ -349,12 +352,28 @@ def store_part(reader: Reader, owner: Node, key: Key, value: Node, spot: Spot) -
             reader.flow.flow(value, thing.field(key))
             if thing.cls is not None and _takes_over(reader, thing.cls, key):
                 reader.leave(value, spot, "given to what stores it")
+            for base in reader.classes.lineage(thing.cls) if thing.cls is not None else ():
+                scope = base.module.scopes.scope_of[base.node]
+                if isinstance(key, str) and key in scope.bindings:
+                    _described(reader, reader.variable(scope, key), "__set__", value, spot)
         elif isinstance(thing, File) and isinstance(key, str):
             reader.flow.flow(value, reader.variable(thing.module.scopes.module, key))
         elif not isinstance(thing, Leaf | Placeholder):
             reader.leave(value, spot, "put into something that is not in sight")
 
     reader.flow.listen(owner, arrived)
+
+
+def _described(reader: Reader, variable: Node, name: str, given: Node, spot: Spot) -> None:
+    """An attribute of a class with `__get__` or `__set__` sees the object, or what is stored."""
+
+    def arrived(thing: Thing) -> None:
+        if not isinstance(thing, Box) or thing.cls is None:
+            return
+        if reader.classes.method(thing.cls, name) is not None:
+            reader.leave(given, spot, f"given to the {name} of an attribute")
+
+    reader.flow.listen(variable, arrived)
 
 
 def _takes_over(reader: Reader, definition: Definition, key: Key) -> bool:

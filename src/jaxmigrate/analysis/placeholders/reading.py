@@ -81,6 +81,7 @@ class Reader:
         self.objects: dict[ast.AST, Box] = {}
         self.shape = Box("tuple", Spot("", 0, 0))
         self.flow.add(self.shape.rest, LEAF)
+        self.made: dict[tuple[ast.AST, ast.AST], Box] = {}
         self.modules: Sequence[Module] = ()
         self.definitions: list[Definition] = []
         self.askers: list[Asker] = []
