@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from jaxmigrate.analysis.placeholders.arguments import box_for
@@ -22,6 +23,14 @@ if TYPE_CHECKING:
     from jaxmigrate.analysis.placeholders.reading import Reader
 
 _GIVING_AN_OPERAND: Final = (ast.Add, ast.BitOr, ast.Mult)
+_OPERATORS_OF: Final[Mapping[str, tuple[type[ast.operator], ...]]] = {
+    "dict": (ast.BitOr,),
+    "list": (ast.Add, ast.Mult),
+    "tuple": (ast.Add, ast.Mult),
+    "object": (ast.Add, ast.Mult),
+    "set": (ast.BitOr, ast.Sub, ast.BitAnd, ast.BitXor),
+}
+"""The operators that give such a container; others are of numbers, and fail for it."""
 _OPERATOR: Final = "used by an operator of its class"
 
 
@@ -63,6 +72,8 @@ def combined(
         if isinstance(thing, Box) and thing.kind == "object" and not thing.positions:
             reader.leave(reader.flow.node(thing), spot_of(expr, here.module), _OPERATOR)
             reader.flow.add(result, Unseen(spot_of(expr, here.module), "what an operator gives"))
+        elif isinstance(thing, Box) and not isinstance(operator, _OPERATORS_OF.get(thing.kind, ())):
+            return
         elif isinstance(thing, Box) and thing.kind == "dict":
             box = _box(reader, expr, "dict", here)
             reader.merge(reader.flow.node(thing), box)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 from jaxmigrate.analysis.calls import TreeCall, tree_calls
 from jaxmigrate.analysis.on_none import Place
@@ -45,6 +46,9 @@ from jaxmigrate.analysis.placeholders.things import (
 from jaxmigrate.analysis.project import Definition, Module, Project
 from jaxmigrate.analysis.scopes import Scope, all_parameters
 from jaxmigrate.analysis.trees.classes import Classes
+
+_NOT_CATCHING: Final = tuple(f"passed to {name}." for name in ("jax", "lax", "jnp", "jax.lax"))
+"""What is done with functions that lets their errors pass."""
 
 
 def _is_implicit(node: FunctionNode) -> bool:
@@ -192,6 +196,8 @@ class Reader:
         if function.node in self.out_of_sight:
             return
         self.out_of_sight.add(function.node)
+        if words.startswith("passed to ") and not words.startswith(_NOT_CATCHING):
+            self._caught.add(function.node)
         scope = function.module.scopes.scope_of[function.node]
         unseen = Unseen(spot_of(function.node, function.module), "a parameter")
         for parameter in all_parameters(function.node.args):
