@@ -69,7 +69,7 @@ def combined(
     given = isinstance(operator, _GIVING_AN_OPERAND)
 
     def arrived(thing: Thing) -> None:
-        if isinstance(thing, Box) and thing.kind == "object" and not thing.positions:
+        if isinstance(thing, Box) and _has_operators(reader, thing):
             reader.leave(reader.flow.node(thing), spot_of(expr, here.module), _OPERATOR)
             reader.flow.add(result, Unseen(spot_of(expr, here.module), "what an operator gives"))
         elif isinstance(thing, Box) and not isinstance(operator, _OPERATORS_OF.get(thing.kind, ())):
@@ -86,6 +86,15 @@ def combined(
     for side in sides:
         reader.flow.listen(side, arrived)
     return result
+
+
+def _has_operators(reader: Reader, box: Box) -> bool:
+    """Whether what an operator does to an object is what its class says."""
+    cls = box.cls
+    if box.kind != "object" or cls is None:
+        return box.kind == "object"
+    names = ("__add__", "__radd__", "__mul__", "__rmul__")
+    return not box.positions or any(reader.classes.method(cls, name) for name in names)
 
 
 def change_in_place(
