@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from jaxmigrate.analysis.placeholders.arguments import all_of
@@ -83,6 +83,21 @@ class Leavings:
         elif isinstance(thing, Structure):
             self.follow(thing.tree)
 
+    def functions(self, wanted: Callable[[Leaving], bool]) -> Iterator[Function]:
+        """The functions that leave sight by lines that are `wanted`."""
+        lines = (nodes for leaving, nodes in self._lines.items() if wanted(leaving))
+        waiting = [node for nodes in lines for node in nodes]
+        seen: set[Node] = set()
+        while waiting:
+            node = waiting.pop()
+            if node in seen:
+                continue
+            seen.add(node)
+            for thing in node.things:
+                if isinstance(thing, Function | Bound):
+                    yield thing.function if isinstance(thing, Bound) else thing
+                waiting.extend(_inside(thing))
+
     def found(self, results: Mapping[Function, Node]) -> Mapping[Placeholder, Sequence[Leaving]]:
         """The lines by which each placeholder leaves sight, the first few, in order.
 
@@ -140,6 +155,17 @@ class _Search:
         if isinstance(thing, Method):
             return self._behind(thing.box, leaving)
         return (thing.tree,) if isinstance(thing, Structure) else ()
+
+
+def _inside(thing: Thing) -> Iterable[Node]:
+    """The nodes of what goes along with a thing."""
+    if isinstance(thing, Box):
+        return (*thing.fields.values(), thing.rest)
+    if isinstance(thing, Bound):
+        return (thing.owner,)
+    if isinstance(thing, Wrapped):
+        return (thing.function, *all_of(thing.arguments))
+    return ()
 
 
 def _enter(lines: list[Leaving], leaving: Leaving, most: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from jaxmigrate.analysis.placeholders.arguments import box_for
@@ -22,6 +23,14 @@ if TYPE_CHECKING:
     from jaxmigrate.analysis.placeholders.reading import Reader
 
 _GIVING_AN_OPERAND: Final = (ast.Add, ast.BitOr, ast.Mult)
+_OPERATORS_OF: Final[Mapping[str, tuple[type[ast.operator], ...]]] = {
+    "dict": (ast.BitOr,),
+    "list": (ast.Add, ast.Mult),
+    "tuple": (ast.Add, ast.Mult),
+    "object": (ast.Add, ast.Mult),
+    "set": (ast.BitOr, ast.Sub, ast.BitAnd, ast.BitXor),
+}
+"""The operators that give such a container; others are of numbers, and fail for it."""
 _OPERATOR: Final = "used by an operator of its class"
 
 
@@ -60,9 +69,11 @@ def combined(
     given = isinstance(operator, _GIVING_AN_OPERAND)
 
     def arrived(thing: Thing) -> None:
-        if isinstance(thing, Box) and thing.kind == "object" and not thing.positions:
+        if isinstance(thing, Box) and _has_operators(reader, thing):
             reader.leave(reader.flow.node(thing), spot_of(expr, here.module), _OPERATOR)
             reader.flow.add(result, Unseen(spot_of(expr, here.module), "what an operator gives"))
+        elif isinstance(thing, Box) and not isinstance(operator, _OPERATORS_OF.get(thing.kind, ())):
+            return
         elif isinstance(thing, Box) and thing.kind == "dict":
             box = _box(reader, expr, "dict", here)
             reader.merge(reader.flow.node(thing), box)
@@ -75,6 +86,15 @@ def combined(
     for side in sides:
         reader.flow.listen(side, arrived)
     return result
+
+
+def _has_operators(reader: Reader, box: Box) -> bool:
+    """Whether what an operator does to an object is what its class says."""
+    cls = box.cls
+    if box.kind != "object" or cls is None:
+        return box.kind == "object"
+    names = ("__add__", "__radd__", "__mul__", "__rmul__")
+    return not box.positions or any(reader.classes.method(cls, name) for name in names)
 
 
 def change_in_place(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping, Sequence, Set
+from typing import Final
 
 from jaxmigrate.analysis.calls import TreeCall, tree_calls
 from jaxmigrate.analysis.on_none import Place
@@ -56,6 +57,15 @@ from jaxmigrate.analysis.placeholders.things import (
 from jaxmigrate.analysis.project import Definition, Module, Project
 from jaxmigrate.analysis.scopes import Scope, all_parameters
 from jaxmigrate.analysis.trees.classes import Classes
+
+_NOT_CATCHING: Final = tuple(f"passed to {name}." for name in ("jax", "lax", "jnp", "jax.lax"))
+"""What is done with functions that lets their errors pass."""
+
+
+def _may_be_caught(leaving: Leaving) -> bool:
+    """Whether a function that leaves sight so may be called where its errors are caught."""
+    words = leaving.words
+    return words.startswith("passed to ") and not words.startswith(_NOT_CATCHING)
 
 
 def _is_implicit(node: FunctionNode) -> bool:
@@ -135,6 +145,7 @@ class Reader:
         for function in list(self.functions.values()):
             self._enter(function)
         self.flow.solve()
+        self._caught.update(f.node for f in self._sight.functions(_may_be_caught))
         self._catch()
         self.leavings = self._sight.found(self._exposed)
         self.in_trees = self.marks.found()
