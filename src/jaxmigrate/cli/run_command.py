@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from jaxmigrate.cli.configuration import Configured
+
 _EPILOG = """\b
 Exit codes, the highest that applies:
   0  done
@@ -17,7 +19,7 @@ Exit codes, the highest that applies:
 """
 
 
-@click.command("run", epilog=_EPILOG)
+@click.command("run", cls=Configured, epilog=_EPILOG)
 @click.argument("paths", nargs=-1, type=click.Path())
 @click.option("--write", is_flag=True, help="Edit the files.")
 @click.option("--patch", type=click.Path(path_type=Path), help="Save one patch for git apply.")
