@@ -54,7 +54,7 @@ def jax_python(version: str, python: str = "") -> Path:
     same time wait for the first of them. Raises Unavailable if there is no such Python here, or if
     JAX has no wheels for it.
     """
-    interpreter = _interpreter(version, python)
+    interpreter = interpreter_for(version, python)
     name = f"jax-{version}-python-{python}" if python else f"jax-{version}"
     return _made(name, interpreter, version, _requirements(version))
 
@@ -65,7 +65,7 @@ def training_python(version: str) -> Path:
     `version` is 0.4.28 or the newest. Raises Unavailable as `jax_python` does.
     """
     requirements = (*_requirements(version), *_TRAINING[version])
-    return _made(f"training-{version}", _interpreter(version, ""), version, requirements)
+    return _made(f"training-{version}", interpreter_for(version), version, requirements)
 
 
 def _made(name: str, interpreter: str, version: str, requirements: Sequence[str]) -> Path:
@@ -92,7 +92,8 @@ def parts(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split("."))
 
 
-def _interpreter(version: str, python: str) -> str:
+def interpreter_for(version: str, python: str = "") -> str:
+    """The Python to make an environment with that JAX from; raises Unavailable if there is none."""
     found = shutil.which(f"python{python}") if python else sys.executable
     if found is None:
         raise Unavailable(f"there is no python{python} on the search path")

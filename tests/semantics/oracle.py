@@ -1,22 +1,17 @@
-"""JAX 0.4.28 itself, in an environment of its own: made once, asked about many programs.
-
-`python -m tests.semantics.oracle` makes the environment ahead of the tests.
-"""
+"""JAX 0.4.28 itself, in an environment of its own, asked about many programs."""
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-REQUIREMENTS = ("jax==0.4.28", "jaxlib==0.4.28", "numpy<2", "scipy<1.14")
-# jaxlib 0.4.28 has wheels for these; see its files on PyPI.
-SUPPORTED = ((3, 9), (3, 12))
+from tests.environments import Unavailable, interpreter_for, jax_python
+
+VERSION = "0.4.28"
 # Names that 0.4.28 lacks and that programs for other versions use; they follow its rule.
 RUNNER = r"""
 import itertools, json, sys, types, warnings
@@ -49,45 +44,16 @@ with open(sys.argv[2], "w", encoding="utf-8") as file:
 
 def unsupported() -> str:
     """Why this interpreter cannot run JAX 0.4.28; empty if it can."""
-    low, high = SUPPORTED
-    if low <= sys.version_info[:2] <= high:
-        return ""
-    running = ".".join(map(str, sys.version_info[:2]))
-    return f"jaxlib 0.4.28 has wheels for Python 3.9 to 3.12, this is {running}"
-
-
-def home() -> Path:
-    """Where the environment is kept: `$JAXMIGRATE_ORACLES/old`, or in the temporary folder."""
-    base = os.environ.get("JAXMIGRATE_ORACLES")
-    return (Path(base) if base else Path(tempfile.gettempdir()) / "jax-oracles") / "old"
-
-
-def _works(python: Path) -> bool:
-    if not python.exists():
-        return False
-    asked = "import importlib.metadata as m; print(m.version('jax'), m.version('jaxlib'))"
-    answer = subprocess.run([str(python), "-c", asked], capture_output=True, text=True, check=False)
-    versions: list[str] = answer.stdout.split()
-    return versions == ["0.4.28", "0.4.28"]
+    try:
+        interpreter_for(VERSION)
+    except Unavailable as error:
+        return error.reason
+    return ""
 
 
 def old_python() -> Path:
-    """The Python of an environment with JAX 0.4.28, made now if it is not there yet.
-
-    Processes that ask at the same time wait for the first of them.
-    """
-    if reason := unsupported():
-        raise RuntimeError(reason)
-    folder = home()
-    python = folder / "bin" / "python"
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with (folder.parent / "old.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not _works(python):
-            subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
-            pip = [str(python), "-m", "pip", "--quiet", "--disable-pip-version-check"]
-            subprocess.run([*pip, "install", *REQUIREMENTS], check=True)
-    return python
+    """The Python of an environment with JAX 0.4.28. Raises Unavailable as `jax_python` does."""
+    return jax_python(VERSION)
 
 
 def run_all(sources: Sequence[str]) -> list[tuple[str, str, str]]:
@@ -102,7 +68,3 @@ def run_all(sources: Sequence[str]) -> list[tuple[str, str, str]]:
         subprocess.run([python, "-c", RUNNER, asked, answered], check=True, env=environment)
         found = json.loads(answered.read_text(encoding="utf-8"))
     return [(text, raised, detail) for text, raised, detail in found]
-
-
-if __name__ == "__main__":
-    print(old_python())

@@ -312,8 +312,13 @@ def _record(owner: Value, node: ast.Call, arguments: Arguments, frame: Frame) ->
 
 
 def _unflatten_method(owner: Value, node: ast.Call, arguments: Arguments, frame: Frame) -> Value:
-    why = holds_none(arguments.at(0) or UNKNOWN)
-    shape = owner.shape
+    return unflattened(owner, arguments.at(0) or UNKNOWN)
+
+
+def unflattened(structure: Value, leaves: Value) -> Value:
+    """A tree made of leaves: it holds a None where a leaf is one; else it is as the structure says."""
+    why = holds_none(leaves)
+    shape = structure.shape
     of = shape[1] if isinstance(shape, tuple) and shape[:1] == ("treedef",) else None
     if why:
         return Value(none=Is.NO, inside=Is.MAYBE, why=why, includes=frozenset({of} if of else ()))

@@ -222,14 +222,7 @@ def _leaves(arguments: Arguments, node: ast.AST, frame: Frame, interpreter: Inte
 def _unflatten(
     arguments: Arguments, node: ast.AST, frame: Frame, interpreter: Interpreter
 ) -> Value:
-    """A tree made of leaves holds a None where a leaf is one; else it is as the structure says."""
-    structure, leaves = arguments.at(0) or UNKNOWN, arguments.at(1) or UNKNOWN
-    why = holds_none(leaves)
-    shape = structure.shape
-    of = shape[1] if isinstance(shape, tuple) and shape[:1] == ("treedef",) else None
-    if why:
-        return Value(none=Is.NO, inside=Is.MAYBE, why=why, includes=frozenset({of} if of else ()))
-    return Value(shape=of)
+    return containers.unflattened(arguments.at(0) or UNKNOWN, arguments.at(1) or UNKNOWN)
 
 
 def _scan(arguments: Arguments, node: ast.AST, frame: Frame, interpreter: Interpreter) -> Value:
