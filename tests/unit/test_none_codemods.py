@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections import Counter
 
 import pytest
@@ -13,18 +12,6 @@ from jaxmigrate.model import Action
 CODEMODS = ("none-prefix", "none-fallback", "none-flatten")
 CASES = [case for codemod in CODEMODS for case in cases(codemod)]
 every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.codemod}-{case.name}")
-
-
-@every_case
-def test_before_becomes_after(case: Case) -> None:
-    result = case.migrate(case.before)
-    assert result.failure is None
-    assert result.after.decode() == case.after.decode()
-
-
-@every_case
-def test_after_is_sound_python(case: Case) -> None:
-    compile(case.after, case.name, "exec", dont_inherit=True)
 
 
 @every_case
@@ -51,12 +38,6 @@ def test_what_is_edited_is_needed_no_more(case: Case) -> None:
 def test_no_line_gets_white_space_at_its_end(case: Case) -> None:
     lines = case.after.decode().splitlines()
     assert [line for line in lines if line != line.rstrip()] == []
-
-
-@every_case
-def test_a_case_says_something(case: Case) -> None:
-    assert case.untouched == (not (case.folder / "after.py").exists())
-    assert case.untouched or ast.dump(ast.parse(case.before)) != ast.dump(ast.parse(case.after))
 
 
 @every_case
